@@ -1,4 +1,4 @@
-"""Emails about accounts: links for a password, and changes that another person made.
+"""Sends emails about accounts: links for a password, and changes that another person made.
 
 A notice is a message of the outbox. It is written in the transaction of the change that it reports,
 and sent after the commit. If the mail server refuses it, worker hosts retry it for three days. The

@@ -1,4 +1,4 @@
-"""Studies, sites, portals and people in the admin. The ledger records every change."""
+"""Registers studies, sites, portals and people in the admin. The ledger records every change."""
 
 from datetime import date
 from typing import Any, ClassVar
@@ -68,11 +68,14 @@ class SitesInline(admin.StackedInline):
 
 @admin.register(Study)
 class StudyAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
+    """Registers studies. A study to which records refer cannot be deleted (R14)."""
+
     list_display = ["protocol_number", "protocol_version", "title", "site_count", "kept_until"]
     search_fields = ["protocol_number", "title"]
     readonly_fields = ["kept", "holds"]
 
     def get_retention_reason(self, obj: Any) -> str:
+        """Return why the study cannot be deleted, or "" if nothing refers to it."""
         if not is_referenced(obj):
             return ""
         sentence = gettext(
@@ -81,6 +84,7 @@ class StudyAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
         return sentence.format(retention=retention.describe_retention(obj))
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        """Show the retention period of a study that exists."""
         retention_fields = ["kept", "holds"] if obj else []
         reason = super().get_fieldsets(request, obj)[1:]
         return [
@@ -91,14 +95,17 @@ class StudyAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.display(description=_("kept until"), ordering="ended_on")
     def kept_until(self, study: Study) -> date | str:
+        """Return the last day of the retention period, or a note that the study has not ended."""
         return study.retained_until or gettext("not ended")
 
     @admin.display(description=_("retention"))
     def kept(self, study: Study) -> str:
+        """Return sentences about the retention period and the legal holds."""
         return retention.describe_retention(study)
 
     @admin.display(description=_("legal holds"))
     def holds(self, study: Study) -> str:
+        """Return a link to the legal holds of the study."""
         address = reverse("admin:clinical_sites_legalhold_changelist")
         return format_html(
             '<a href="{}?study__id__exact={}">{}</a>',
@@ -113,11 +120,14 @@ class StudyAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.display(description=_("sites"), ordering="number_of_sites")
     def site_count(self, study: Any) -> int:
+        """Return the number of the study's sites, which the query counts."""
         return int(study.number_of_sites)
 
 
 @admin.register(Portal)
 class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
+    """Registers portals. A changed address takes effect after a second person's approval."""
+
     list_display = [
         "key",
         "base_url",
@@ -139,6 +149,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
     ]
 
     def ledger_site(self, obj: Any) -> str:
+        """Return the number of the portal's site for its entries, or ""."""
         return portal_approval.get_site_of_portal(obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Portal | None = None) -> list[str]:
@@ -146,6 +157,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         return ["key", "approved_origin", "waiting"] if obj else []
 
     def get_fieldsets(self, request: HttpRequest, obj: Portal | None = None) -> Any:
+        """Show the approved origin and the open request of a portal that exists."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None:
             return fieldsets
@@ -154,6 +166,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.display(description=_("waiting for approval"))
     def waiting(self, portal: Portal) -> str:
+        """Return a link to the open request for the portal's address, or "None"."""
         open_request = portal_approval.open_request(portal)
         if open_request is None:
             return gettext("None")
@@ -194,6 +207,8 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
 @admin.register(Site)
 class SiteAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
+    """Registers sites. A site to which records refer cannot be deleted (R14)."""
+
     list_display = ["site_id", "name", "country", "study", "portal"]
     list_filter = ["country", "study"]
     list_select_related = ["study", "portal"]
@@ -202,6 +217,7 @@ class SiteAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
     inlines = [MembersInline]
 
     def get_retention_reason(self, obj: Any) -> str:
+        """Return why the site cannot be deleted, or "" if nothing refers to it."""
         if not is_referenced(obj):
             return ""
         sentence = gettext(
@@ -211,6 +227,7 @@ class SiteAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
         return sentence.format(retention=retention.describe_retention(obj.study))
 
     def ledger_site(self, obj: Any) -> str:
+        """Return the number of the site for its entries."""
         return str(obj.site_id)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> list[str]:
@@ -279,6 +296,7 @@ class PersonAdmin(AccountActionsMixin, UndeletableAdmin, LedgerAdminMixin, UserA
     ]
 
     def ledger_site(self, obj: Any) -> str:
+        """Return the number of the person's site, or "" if they have several or none."""
         # An entry belongs to one site or to none.
         sites = Site.objects.filter(memberships__user=obj)
         numbers = list(sites.values_list("site_id", flat=True)[:2])
@@ -295,6 +313,7 @@ class PersonAdmin(AccountActionsMixin, UndeletableAdmin, LedgerAdminMixin, UserA
         return [url for url in super().get_urls() if url.name != "auth_user_password_change"]
 
     def get_retention_reason(self, obj: Any) -> str:
+        """Return why accounts cannot be deleted, and what to do instead."""
         return gettext(
             "Accounts cannot be deleted, because entries and signatures name their people. "
             "Deactivate the account instead."
@@ -323,6 +342,7 @@ class PersonAdmin(AccountActionsMixin, UndeletableAdmin, LedgerAdminMixin, UserA
 
     @admin.display(description=_("roles"))
     def roles(self, person: User) -> str:
+        """Return the names of the person's roles, separated by commas."""
         if person.is_superuser:
             return gettext("Administrator")
         return ", ".join(group.name for group in person.groups.all())

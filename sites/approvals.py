@@ -1,4 +1,4 @@
-"""Second-person approval: a requested change takes effect when another person approves it.
+"""Implements second-person approval: a change takes effect when another person approves it.
 
 `create_request()` stores a request, and `decide()` applies or refuses it. The ledger records each
 step. The person who made a request never decides it, and neither does a person whose own signing is
@@ -60,6 +60,7 @@ def register_rule(kind: Kind, rule: ApprovalRule) -> None:
 
 
 def get_rule(request: ApprovalRequest) -> ApprovalRule:
+    """Return the rule for the kind of the request. Raises KeyError if none is registered."""
     return _rules[request.kind]
 
 
@@ -126,6 +127,7 @@ def is_trusted(person: User) -> bool:
 
 
 def is_administrator(person: User) -> bool:
+    """Return whether the person administers accounts. Auditors never do."""
     return person.is_staff and person.is_superuser and not person.is_auditor
 
 

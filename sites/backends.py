@@ -1,4 +1,4 @@
-"""The authentication backends: first the lockout, then the password."""
+"""Defines the authentication backends: first the lockout, then the password."""
 
 from typing import Any
 

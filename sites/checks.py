@@ -1,4 +1,4 @@
-"""System checks of the retention period of studies and of the ledger's anchors."""
+"""Checks the retention period of studies and of the ledger's anchors."""
 
 from collections.abc import Collection
 from typing import Any

@@ -20,6 +20,7 @@ class Missing(StrEnum):
 
     @property
     def sentence(self) -> str:
+        """Return a sentence for the person about what is missing and how to obtain it."""
         return str(_SENTENCES[self])
 
 

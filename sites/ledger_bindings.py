@@ -1,4 +1,4 @@
-"""The rows of people and programs that the ledger binds: accounts and API tokens.
+"""Defines the rows of people and programs that the ledger binds: accounts and API tokens.
 
 An account is bound together with its groups, sites, own permissions and the key of its second
 factor. Together they determine the identity and the permissions of a person.

@@ -1,4 +1,4 @@
-"""Legal holds in the admin. They are set and lifted with a reason, and recorded."""
+"""Registers legal holds in the admin. They are set and lifted with a reason, and recorded."""
 
 from typing import Any
 
@@ -16,6 +16,8 @@ from sites.models.legal_holds import LegalHold
 
 @admin.register(LegalHold)
 class LegalHoldAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
+    """Sets and lifts legal holds. A hold cannot be deleted."""
+
     reason_field = "lifted_because"
     list_display = ["study", "reason", "set_by", "set_at", "in_force"]
     list_filter = ["study", ("lifted_at", admin.EmptyFieldListFilter)]
@@ -24,6 +26,7 @@ class LegalHoldAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
     search_help_text = _("Enter a protocol number, or a word of the reason.")
 
     def get_retention_reason(self, obj: Any) -> str:
+        """Return why legal holds cannot be deleted, and what to do instead."""
         return gettext(
             "Legal holds cannot be deleted, because they record why documents were kept. Lift "
             "the hold instead."
@@ -55,4 +58,5 @@ class LegalHoldAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.display(description=_("in force"), boolean=True)
     def in_force(self, hold: LegalHold) -> bool:
+        """Return whether the hold has not been lifted."""
         return hold.lifted_at is None

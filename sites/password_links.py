@@ -1,4 +1,4 @@
-"""One-time links with which a person chooses their own password.
+"""Makes and checks one-time links with which a person chooses their own password.
 
 The token is Django's (`PasswordResetTokenGenerator`): an HMAC over the account's password, email
 address and last sign-in. A link therefore works once, expires after ACCOUNT_LINK_HOURS, and stops
@@ -15,6 +15,8 @@ from django.utils.http import urlsafe_base64_encode
 
 
 class LinkTokens(PasswordResetTokenGenerator):
+    """Makes and checks the tokens of links, separately from those of Django's own links."""
+
     key_salt = "sites.password_links"
 
     def _make_hash_value(self, user: Any, timestamp: int) -> str:

@@ -1,4 +1,4 @@
-"""The address of a portal and its two exceptions, which change after a second person's approval.
+"""Requires a second person's approval for the address of a portal and its two exceptions.
 
 The portal's secret is bound to the approved origin (`Portal.approved_origin`). The downloader sends
 no request to a portal whose base address has another origin.
@@ -42,6 +42,7 @@ def get_site_of_portal(portal: Portal) -> str:
 
 
 def open_request(portal: Portal) -> ApprovalRequest | None:
+    """Return the open request for the portal's address, or None."""
     return ApprovalRequest.objects.open().about(Kind.PORTAL_ADDRESS, portal.subject).first()
 
 
@@ -77,4 +78,5 @@ def _apply(request: ApprovalRequest, by: User) -> None:
 
 
 def register_approval_rule() -> None:
+    """Register the rule for addresses of portals. Called once, when the app is ready."""
     approvals.register_rule(Kind.PORTAL_ADDRESS, ApprovalRule(may_decide=_may_decide, apply=_apply))

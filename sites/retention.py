@@ -1,4 +1,4 @@
-"""The retention period of a study's documents: until a date, and during a legal hold (R14).
+"""Computes how long a study's documents are kept: until a date, and during a legal hold (R14).
 
 Regulation (EU) 536/2014, article 58, requires 25 years after the end of the trial, and 21 CFR
 312.57 requires 2 years after the approval. This product destroys nothing when the period is over.

@@ -1,4 +1,4 @@
-"""The names of roles: the groups that assign them, and the terms in entries and signatures.
+"""Names the roles: the groups that assign them, and the terms in entries and signatures.
 
 This is the only table of roles. The permissions of the groups are in `ingestion.roles`. Ledger
 entries keep the terms of the release that wrote them, which `get_role_label` explains.

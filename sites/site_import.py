@@ -62,6 +62,11 @@ class _Strict(BaseModel):
 
 
 class PortalRow(_Strict):
+    """Describes the portal of a line: its address, its limits and its exceptions.
+
+    It has no secret.
+    """
+
     # Without user name and password. Secrets are references (decision 27).
     base_url: Annotated[
         str, AfterValidator(_validated_by(validate_portal_address)), Field(max_length=500)
@@ -81,6 +86,8 @@ class PortalRow(_Strict):
 
 
 class SiteRow(_Strict):
+    """Describes one line of the file: a site with its study and its portal."""
+
     study: Annotated[str, Field(min_length=1, max_length=60)]
     # The current version of the protocol. If it is left out, the stored version stays.
     protocol_version: (

@@ -1,1 +1,1 @@
-"""Accounts of people: sign-in, sessions, second factor, tokens, access review."""
+"""Manages accounts of people: sign-in, sessions, second factor, tokens, access review."""

@@ -1,4 +1,4 @@
-"""The review of accounts with their roles, and the history of each role (R22, R09).
+"""Collects and signs the review of accounts with their roles, and their history (R22, R09).
 
 A review is stored only as an entry of the ledger. It is signed, never changed, and contains the
 SHA-256 digest of the reviewed list.
@@ -39,6 +39,8 @@ _NOT_ON_RECORD = "not on record"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
+    """Describes a role that a person holds, with who granted it and when."""
+
     role: str
     by: str
     at: datetime | None  # None: before the ledger, or not recorded
@@ -83,6 +85,8 @@ class AccessReviewRow:
 
 @dataclass(frozen=True, slots=True)
 class Review:
+    """Describes a signed access review, as its entry in the ledger records it."""
+
     at: datetime
     printed_name: str
     role: str

@@ -1,4 +1,4 @@
-"""Actions of administrators on accounts, each with a reason and recorded (R18, R19, R21)."""
+"""Provides administrators' actions on accounts, recorded with a reason (R18, R19, R21)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +149,10 @@ class AccountActionsMixin(_Base):
 
     @admin.action(description=_("Send password link"), permissions=["change"])
     def send_link(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        """Send each selected person a link for a new password, except the administrator.
+
+        The signing of the account is suspended until the identity is verified again.
+        """
         for person in people.select_for_update():
             if person == request.user:
                 own = gettext("Change your own password on your account page.")
@@ -168,6 +172,7 @@ class AccountActionsMixin(_Base):
 
     @admin.action(description=_("Unlock sign-in"), permissions=["change"])
     def unlock(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        """End the lockouts of the selected accounts, and forget their failed attempts (R19)."""
         locks = lockout.find_lockouts()
         for person in people:
             if lockout.clear_all_failures(person):
@@ -178,6 +183,10 @@ class AccountActionsMixin(_Base):
 
     @admin.action(description=_("Reset multi-factor authentication"), permissions=["change"])
     def reset_second_factor(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        """Remove the second factor of the selected accounts.
+
+        Their signing is suspended until the identity is verified again (R21, R23).
+        """
         for person in people.select_for_update():
             old, suspended = person.second_factor_since, person.signing_suspended_at
             if not second_factor.reset(person):
@@ -201,6 +210,10 @@ class AccountActionsMixin(_Base):
 
     @admin.action(description=_("Request training again"), permissions=["change"])
     def train_again(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        """Require the selected people to confirm their training again.
+
+        They can neither upload nor sign until then (R36).
+        """
         for person in people.select_for_update().exclude(training_acknowledged_at=None):
             old, person.training_acknowledged_at = person.training_acknowledged_at, None
             person.save(update_fields=["training_acknowledged_at"])
@@ -216,6 +229,7 @@ class AccountActionsMixin(_Base):
 
     @admin.display(description=_("sign-in"))
     def sign_in(self, person: Any) -> str:
+        """Return the states of the account that concern sign-in, in words."""
         states = [gettext("Locked")] if person.is_locked_out else []
         if person.signing_suspended_at:
             states.append(gettext("Signing suspended"))

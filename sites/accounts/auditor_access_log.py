@@ -1,4 +1,4 @@
-"""The access log of auditors in the ledger (ICH E6(R3) 3.16.4; R34).
+"""Records the pages that auditors open in the ledger (ICH E6(R3) 3.16.4; R34).
 
 Each page is counted in a row before it is shown. One entry contains the pages that one auditor
 opened in ten minutes, each with its number of views. It is recorded after that period, with the

@@ -1,4 +1,4 @@
-"""The verification of identities by administrators (21 CFR 11.100(b), 11.300; R23, R27).
+"""Requires administrators to verify identities (21 CFR 11.100(b), 11.300; R23, R27).
 
 A person who can change how another person signs in could sign as that person. Each such change
 therefore suspends the signing of the account, until a second administrator has verified the
@@ -32,6 +32,7 @@ class Cause(StrEnum):
 
     @property
     def label(self) -> str:
+        """Return the reason in words, in the language of the request."""
         return str(_LABELS[self])
 
 
@@ -165,6 +166,7 @@ def _as_text(value: object) -> str | None:
 
 
 def register_approval_rule() -> None:
+    """Register the rule for requests to verify an identity. Called once, when the app is ready."""
     approvals.register_rule(
         Kind.IDENTITY,
         ApprovalRule(

@@ -1,4 +1,4 @@
-"""The browsers in which a person has signed in before: a signed cookie in each, without rows.
+"""Recognises browsers in which a person has signed in before by a signed cookie, without rows.
 
 Failed attempts of strangers elsewhere therefore do not lock a person out of their own browser
 (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). The cookie gives no access by

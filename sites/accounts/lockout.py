@@ -55,12 +55,15 @@ class AttemptCount:
 
     @property
     def max_failures(self) -> int:
+        """Return the number of failures after which attempts are refused, from the settings."""
         of_address = self.kind is Kind.ADDRESS
         return int(settings.LOCKOUT_ADDRESS_FAILURES if of_address else settings.LOCKOUT_FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
 class Lockout:
+    """Describes a lockout that just began, as it is recorded in the ledger."""
+
     kind: Kind
     name: str  # the user name as it was typed
     address: str  # the IP address of the attempt
@@ -101,6 +104,7 @@ def list_attempt_counts(name: str, request: HttpRequest) -> tuple[list[AttemptCo
 
 
 def get_person_count(person: User) -> AttemptCount:
+    """Return the count of this person's failures with a valid session or password."""
     return AttemptCount(Kind.PERSON, str(person.pk))
 
 

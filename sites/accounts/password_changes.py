@@ -1,4 +1,4 @@
-"""Changes of passwords. Only the person of an account chooses its password (R19)."""
+"""Changes passwords. Only the person of an account chooses its password (R19)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Validators of new passwords, in addition to those of Django (NIST SP 800-63B, 3.1.1.2)."""
+"""Validates new passwords, in addition to Django's validators (NIST SP 800-63B, 3.1.1.2)."""
 
 import hashlib
 import logging
@@ -36,6 +36,7 @@ class GuessablePasswordValidator:
             )
 
     def get_help_text(self) -> str:
+        """Return the rule in a sentence, which forms show."""
         return gettext("Your password cannot be a variant of a common password, a name or a date.")
 
 
@@ -59,6 +60,7 @@ class BreachedPasswordValidator:
             )
 
     def get_help_text(self) -> str:
+        """Return the rule in a sentence, or "" if no service is set."""
         if not settings.PASSWORD_BREACH_SERVICE:
             return ""
         return gettext("Your password cannot be one that appears in a published data breach.")

@@ -1,4 +1,4 @@
-"""The second factor at sign-in: a time-based code (RFC 6238), or a recovery code (R21).
+"""Verifies the second factor: a time-based code (RFC 6238), or a recovery code (R21).
 
 django-otp handles keys, replay and drift. Recovery codes have 80 random bits, and only a part of
 their SHA-256 is stored, so that they cannot be taken from a copy of the database.
@@ -26,6 +26,7 @@ _RECOVERY_CODE_BYTES = 10
 
 
 def is_verified(session: Mapping[str, Any]) -> bool:
+    """Return whether the second factor was verified in this session."""
     return DEVICE_ID_SESSION_KEY in session
 
 
@@ -80,6 +81,7 @@ def verify_code(person: User, code: str) -> Any:
 
 
 def count_recovery_codes(person: User) -> int:
+    """Return the number of the person's recovery codes that are not used yet."""
     left: int = StaticToken.objects.filter(device__user=person).count()
     return left
 

@@ -1,4 +1,4 @@
-"""Limits of sessions: their duration, and the number of concurrent sessions of one account.
+"""Limits sessions: their duration, and the number of concurrent sessions of one account.
 
 A session ends after a time without activity, and after a working day in any case (R20). The session
 itself contains both times, in seconds since 1970. An account can have at most SESSIONS_AT_A_TIME

@@ -1,4 +1,4 @@
-"""Electronic signatures: user name and password are required again for each signature.
+"""Requires the user name and the password again for each electronic signature.
 
 21 CFR 11.200(a)(1): an open session alone must not be sufficient for a signature.
 """

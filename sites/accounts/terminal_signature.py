@@ -1,4 +1,4 @@
-"""Electronic signatures of people at a terminal, for the results of commands.
+"""Takes electronic signatures of people at a terminal, for the results of commands.
 
 A command has no session, so the signer enters what sign-in and a signature on a page ask for
 together: the password and, if the account has a second factor, a code (21 CFR 11.200(a)(1)).

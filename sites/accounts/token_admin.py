@@ -1,4 +1,4 @@
-"""API tokens in the admin: creation, with the secret shown once, and revocation."""
+"""Manages API tokens in the admin: creation, with the secret shown once, and revocation."""
 
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -19,6 +19,8 @@ from sites.models import TOKEN_LIFE, ApiToken, TokenScope, User
 
 
 class ApiTokenForm(forms.ModelForm):
+    """Creates an API token. Its validity is entered in days."""
+
     scopes = forms.MultipleChoiceField(
         choices=TokenScope.choices,
         initial=[TokenScope.READ, TokenScope.SUBMIT],
@@ -53,6 +55,7 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
     ]  # fmt: skip
 
     def ledger_site(self, obj: Any) -> str:
+        """Return the number of the token's site for its entries, or ""."""
         return obj.site.site_id if obj.site else ""
 
     def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[Any]:
@@ -72,6 +75,7 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
         return False
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Offer administrators all active staff, and other people only themselves."""
         if db_field.name == "user":
             # Only administrators can create a token for another person.
             staff = User.objects.filter(is_staff=True, is_active=True)
@@ -107,6 +111,7 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.action(description=_("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, rows: QuerySet[ApiToken]) -> None:
+        """Revoke the selected tokens, and record each in the ledger."""
         now = timezone.now()
         for token in rows.filter(revoked_at=None).select_for_update(of=("self",)):
             token.revoked_at = now
@@ -116,10 +121,12 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.display(description=_("token"))
     def shown_prefix(self, token: ApiToken) -> str:
+        """Return the beginning of the token, which identifies it and is not secret."""
         return f"slt_{token.prefix}_..."
 
     @admin.display(description=_("state"))
     def state(self, token: ApiToken) -> str:
+        """Return the state of the token in words."""
         if token.revoked_at:
             return gettext("Revoked")
         if not token.approved_at:

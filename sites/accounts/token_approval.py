@@ -1,4 +1,4 @@
-"""Tokens for a site or another person, which work after an administrator has approved them."""
+"""Requires an administrator's approval for a token of a site or of another person."""
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -52,6 +52,7 @@ def _approve(request: ApprovalRequest, by: User) -> None:
 
 
 def register_approval_rule() -> None:
+    """Register the rule for requests of tokens. Called once, when the app is ready."""
     approvals.register_rule(
         Kind.API_TOKEN, ApprovalRule(may_decide=approvals.is_administrator, apply=_approve)
     )

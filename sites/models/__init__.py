@@ -1,4 +1,4 @@
-"""Tables of people, studies, sites, portals, tokens and legal holds."""
+"""Defines the tables of people, studies, sites, portals, tokens and legal holds."""
 
 from sites.models.api_tokens import TOKEN_LIFE, ApiToken, TokenScope, in_a_year
 from sites.models.approval_requests import ApprovalRequest

@@ -1,4 +1,4 @@
-"""Tokens of programs, which act for a site or for a member of staff (docs/api.md).
+"""Stores tokens of programs, which act for a site or for a member of staff (docs/api.md).
 
 A token can see the same rows as its site or its person.
 """
@@ -35,10 +35,13 @@ _USE_WRITE_INTERVAL = timedelta(minutes=10)
 
 
 def in_a_year() -> datetime:
+    """Return the default expiry time of a token. Migrations refer to this function by name."""
     return timezone.now() + TOKEN_LIFE
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    """Finds tokens by their secret."""
+
     def find_usable(self, text: str) -> "ApiToken | None":
         """Return the usable token with this secret, or None."""
         secret = token_secrets.parse(text)
@@ -131,6 +134,7 @@ class ApiToken(RecordedRow):
 
     @property
     def role(self) -> str:
+        """Return the role of the token in entries: that of its person, or "site system"."""
         return self.user.role if self.user else "site system"
 
     @property
@@ -140,6 +144,10 @@ class ApiToken(RecordedRow):
 
     @property
     def is_usable(self) -> bool:
+        """Return whether requests with the token are accepted now.
+
+        It must be approved, not revoked and not expired, and its person must have access.
+        """
         if self.revoked_at or not self.approved_at or self.expires_at <= timezone.now():
             return False
         person = self.user
@@ -149,6 +157,7 @@ class ApiToken(RecordedRow):
         return is_open and person.sees_all_sites and not person.is_auditor
 
     def may(self, scope: TokenScope) -> bool:
+        """Return whether the token has the scope."""
         scopes: Collection[str] = self.scopes
         return scope in scopes
 

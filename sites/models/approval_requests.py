@@ -1,4 +1,4 @@
-"""Requests that a second person has to decide: the rows. `sites.approvals` has the rules."""
+"""Stores requests that a second person has to decide. `sites.approvals` has the rules."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -13,12 +13,15 @@ from audit.ledger.recorded_row import RecordedRow
 
 
 class ApprovalRequestQuerySet(models.QuerySet["ApprovalRequest"]):
+    """Selects requests that are open, or that concern one subject."""
+
     def open(self) -> Self:
         """Those that can still be decided."""
         in_time = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         return self.filter(in_time, state=ApprovalRequest.State.OPEN)
 
     def about(self, kind: str, subject: str) -> Self:
+        """Return the requests of this kind that concern the subject, such as `account:7`."""
         return self.filter(kind=kind, about=subject)
 
 
@@ -31,11 +34,15 @@ class ApprovalRequest(RecordedRow):
     """
 
     class Kind(models.TextChoices):
+        """Lists the changes that need a second person's approval."""
+
         IDENTITY = "identity", _("Identity of a person")
         API_TOKEN = "api_token", _("API token")
         PORTAL_ADDRESS = "portal_address", _("Address of a portal")
 
     class State(models.TextChoices):
+        """Lists the states of a request."""
+
         OPEN = "open", _("Waiting")
         APPROVED = "approved", _("Approved")
         REFUSED = "refused", _("Refused")
@@ -93,9 +100,11 @@ class ApprovalRequest(RecordedRow):
         return int(self.about.partition(":")[2])
 
     def entry_facts(self) -> Mapping[str, Any]:
+        """Return the facts that all entries of the request contain: the number of its site."""
         return {"site": self.site}
 
     @property
     def is_open(self) -> bool:
+        """Return whether the request can still be decided: it is open and has not expired."""
         in_time = self.expires_at is None or self.expires_at > timezone.now()
         return self.state == self.State.OPEN and in_time

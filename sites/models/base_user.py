@@ -1,4 +1,4 @@
-"""The abstract base of accounts: identity, period of access, and sign-in.
+"""Defines the abstract base of accounts: identity, period of access, and sign-in.
 
 `sites.models.User` is the table. Dates are in UTC.
 """
@@ -46,6 +46,8 @@ class AccountIsPermanent(Exception):
 
 
 class BaseUser(AbstractUser):
+    """Defines an account that cannot be deleted or renamed, with its identity and its access."""
+
     identity_evidence = models.TextField(
         _("how the identity was verified"),
         blank=True,

@@ -1,4 +1,4 @@
-"""Legal holds: while one is in force, the documents of its study are kept after any date (R14).
+"""Stores legal holds. While one is in force, its study's documents are kept after any date (R14).
 
 Regulatory affairs sets and lifts holds, each with a reason. A hold is lifted, but never deleted.
 """
@@ -17,6 +17,8 @@ from audit.ledger.recorded_row import RecordedRow
 
 
 class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
+    """Selects the holds that are in force."""
+
     def in_force(self) -> Self:
         """Return the holds that are not lifted, oldest first."""
         return self.filter(lifted_at=None).order_by("pk")
@@ -31,6 +33,8 @@ class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
 
 
 class LegalHold(RecordedRow):
+    """Keeps the documents of a study until the hold is lifted, whatever its retention period."""
+
     study = models.ForeignKey("Study", on_delete=models.PROTECT, related_name="holds")
     reason = models.CharField(
         max_length=300,

@@ -1,4 +1,4 @@
-"""Portals from which the documents of sites are downloaded, with their limits."""
+"""Stores the portals from which the documents of sites are downloaded, with their limits."""
 
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models

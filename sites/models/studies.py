@@ -1,4 +1,4 @@
-"""Studies, their sites, and the people who belong to a site."""
+"""Stores studies, their sites, and the people who belong to a site."""
 
 from datetime import date
 from typing import Self
@@ -18,6 +18,8 @@ version_number = RegexValidator(
 
 
 class Study(RecordedRow):
+    """Describes a clinical study, with its current protocol version and its retention period."""
+
     protocol_number = models.CharField(max_length=60, unique=True)
     protocol_version = models.CharField(
         max_length=40,
@@ -57,6 +59,7 @@ class Study(RecordedRow):
 
     @property
     def years_kept(self) -> int:
+        """Return the retention period in years, of the study itself or of RETENTION_YEARS."""
         years: int = self.retention_years or settings.RETENTION_YEARS
         return years
 
@@ -73,7 +76,10 @@ class Study(RecordedRow):
 
 
 class SiteQuerySet(models.QuerySet["Site"]):
+    """Selects the sites that a person can see."""
+
     def visible_to(self, user: User) -> Self:
+        """Return the sites that the person can see (R15)."""
         return self.filter(make_visibility_filter(user))
 
     def of(self, user: User) -> Self:
@@ -119,6 +125,8 @@ class Site(RecordedRow):
 
 
 class Membership(models.Model):
+    """Assigns a person to a site, whose documents the person can then see."""
+
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="memberships")
 

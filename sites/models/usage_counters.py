@@ -1,4 +1,4 @@
-"""Counters of events that are too frequent for single ledger entries.
+"""Counts events that are too frequent for single ledger entries.
 
 `sites.accounts.lockout` counts attempts to sign in. `sites.accounts.auditor_access_log` counts the
 pages that auditors open.
@@ -13,6 +13,8 @@ class Tries(models.Model):
     """Failed attempts in the current lockout window. The row is deleted after its end."""
 
     class Kind(models.TextChoices):
+        """Lists by what failed attempts are counted."""
+
         NAME = "name", _("a user name, from a browser not used before")
         BROWSER = "browser", _("a user name, from a known browser")
         ADDRESS = "address", _("an address, with any user name")

@@ -1,4 +1,4 @@
-"""Accounts of people, and the rows that each person can see."""
+"""Stores the accounts of people, and selects the rows that each person can see."""
 
 from typing import Any, ClassVar
 
