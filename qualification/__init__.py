@@ -1,4 +1,4 @@
-"""Tools that show that an installation works: the demo, drills and the validation pack.
+"""Shows that an installation works: the demo, drills and the validation pack.
 
 The product never imports this package.
 """

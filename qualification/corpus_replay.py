@@ -44,6 +44,7 @@ class ReplayRun:
     rules: str = RULES_VERSION
 
     def as_json(self) -> str:
+        """Return the run as indented JSON with sorted keys."""
         return json.dumps({**asdict(self), "day": self.day.isoformat()}, indent=1, sort_keys=True)
 
     @classmethod
@@ -79,6 +80,7 @@ def replay_files(
 
 
 def record_digest(record: FileRecord) -> str:
+    """Return the SHA-256 of the record's canonical JSON, in hex."""
     return hashlib.sha256(_canonical_json(record)).hexdigest()
 
 

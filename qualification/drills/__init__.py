@@ -1,4 +1,4 @@
-"""Drills: commands that show one promise of the product each, in a temporary sandbox.
+"""Runs drills: commands that show one promise of the product each, in a temporary sandbox.
 
 setup           a sample portal, a submitted packet, worker hosts
 replay          the same 500 documents have the same results, to the byte

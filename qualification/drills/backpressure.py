@@ -1,4 +1,4 @@
-"""More documents than the limit: they are refused with a time to retry, and not registered."""
+"""Shows that documents beyond the limit are refused with a time to retry, and not registered."""
 
 from pathlib import Path
 
@@ -19,6 +19,7 @@ SETTINGS = {"MAX_UNFINISHED_DOCUMENTS": str(LIMIT)}  # set by `manage.py drill`
 
 
 def run(folder: Path, report: Print) -> None:
+    """Run the drill in this folder. Raises DrillFailed if the promise is not kept."""
     with run_sample_portal(folder, documents=2 * LIMIT) as (portal, corpus):
         lines = corpus.manifest.splitlines()
         first = submit_manifest("\n".join(lines[:LIMIT]))

@@ -1,4 +1,7 @@
-"""Two worker hosts together stay within the rate limit of each portal, as the portal counts it."""
+"""Shows that two worker hosts together stay within the rate limit of each portal.
+
+The portal counts the requests.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +25,7 @@ SETTINGS = {"CHUNK_SIZE": "3", "SHIFT_MAX_CHUNKS": "1"}  # so that both hosts ge
 
 
 def run(folder: Path, report: Print) -> None:
+    """Run the drill in this folder. Raises DrillFailed if the promise is not kept."""
     served = run_sample_portal(
         folder, documents=DOCUMENTS, limit=LIMIT, announced_burst=ANNOUNCED_BURST
     )

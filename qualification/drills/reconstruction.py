@@ -30,6 +30,7 @@ States = dict[str, tuple[str, str]]  # state and SHA-256 digest by subject
 
 
 def run(folder: Path, report: Print) -> None:
+    """Run the drill in this folder. Raises DrillFailed if the promise is not kept."""
     with run_sample_portal(folder, documents=DOCUMENTS) as (_, corpus), run_worker_host(folder):
         batch = submit_manifest(corpus.manifest)
         wait_until(lambda: is_completed(batch), "all documents are settled")

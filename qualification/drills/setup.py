@@ -1,4 +1,4 @@
-"""Common parts of the drills: a portal with sample documents, a submitted packet, worker hosts."""
+"""Prepares drills: a portal with sample documents, a submitted packet, worker hosts."""
 
 import json
 import time
@@ -84,11 +84,13 @@ def wait_until(is_true: Callable[[], bool], condition: str) -> None:
 
 
 def is_completed(batch: Batch) -> bool:
+    """Return whether the batch is completed, after reading its row again."""
     batch.refresh_from_db()
     return batch.state == BatchState.COMPLETED
 
 
 def count_settled() -> int:
+    """Return the number of documents in the database that are settled."""
     return Document.objects.exclude(settled_at=None).count()
 
 

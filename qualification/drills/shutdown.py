@@ -1,4 +1,7 @@
-"""SIGTERM during work: the host finishes or returns its documents, and another host continues."""
+"""Shows that a host that is stopped finishes or returns its documents.
+
+The host receives SIGTERM during its work, and another host continues.
+"""
 
 from pathlib import Path
 
@@ -24,6 +27,7 @@ SLOW = SiteLimit(2.0, 1)  # so that the host is stopped before it has settled al
 
 
 def run(folder: Path, report: Print) -> None:
+    """Run the drill in this folder. Raises DrillFailed if the promise is not kept."""
     with run_sample_portal(folder, documents=DOCUMENTS, limit=SLOW) as (portal, corpus):
         batch = submit_manifest(corpus.manifest)
         with run_worker_host(folder) as stop:

@@ -1,4 +1,4 @@
-"""A sandbox: the installed software on a temporary database and temporary folders."""
+"""Runs the installed software in a sandbox: a temporary database and temporary folders."""
 
 from qualification.sandbox.sandbox import Sandbox, SandboxError
 

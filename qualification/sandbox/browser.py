@@ -1,4 +1,4 @@
-"""A minimal browser session with its own cookies, for scripts in a sandbox."""
+"""Implements a minimal browser session with its own cookies, for scripts in a sandbox."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,8 @@ import httpx2
 
 
 class Browser:
+    """Sends requests with the cookies and the CSRF token of one session."""
+
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client
 
@@ -18,5 +20,6 @@ class Browser:
         return self._client.post(address, data=dict(form), headers=token)
 
     def sign_in(self, name: str, password: str) -> httpx2.Response:
+        """Send the sign-in form, and return the response. Status 302 means signed in."""
         self.get("/login/")
         return self.post("/login/", {"username": name, "password": password})

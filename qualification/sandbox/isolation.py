@@ -1,4 +1,4 @@
-"""The environment variables of a sandbox: those of this process, without external services."""
+"""Makes the environment of a sandbox: this process's variables, without external services."""
 
 import os
 import re

@@ -129,5 +129,6 @@ class Sandbox:
 
     @contextmanager
     def browser(self) -> Iterator[Browser]:
+        """Open a browser session on the web server of the sandbox. Requests time out after 60 s."""
         with httpx2.Client(base_url=self.address, timeout=60.0) as client:
             yield Browser(client)

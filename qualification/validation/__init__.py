@@ -1,4 +1,4 @@
-"""The validation pack: material for the validation of an installation by its user.
+"""Produces the validation pack, with which users validate their installation.
 
 `requirements` is the table of requirements. `marks` finds the tests of each requirement, and
 `results` reads their outcomes. `installation` (IQ) checks what is installed, without changes.

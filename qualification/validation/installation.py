@@ -1,4 +1,4 @@
-"""Installation qualification: checks what is installed here, without changing anything."""
+"""Checks what is installed here, without changing anything (installation qualification)."""
 
 import platform
 import shutil
@@ -115,6 +115,7 @@ def _check_database() -> str:
 
 
 def query_value(sql: str) -> str:
+    """Return the first value of the first row of a query, as text."""
     with connection.cursor() as cursor:
         cursor.execute(sql)
         return str(cursor.fetchone()[0])

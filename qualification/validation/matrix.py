@@ -1,4 +1,4 @@
-"""The traceability matrix: each requirement with its tests and their outcomes."""
+"""Builds the traceability matrix: each requirement with its tests and their outcomes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,6 +15,8 @@ from qualification.validation.results import (
 
 @dataclass(frozen=True, slots=True)
 class TestEvidence:
+    """Describes the outcome of one test over all runs, as evidence for a requirement."""
+
     test: str
     outcome: str  # passed, failed, skipped, or NOT_RUN
     counts: Counter[str]  # of each outcome, over all parameters and runs
@@ -25,6 +27,8 @@ class TestEvidence:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
+    """Describes a requirement with the tests that prove it."""
+
     requirement: ValidationRequirement
     evidence: tuple[TestEvidence, ...]
 

@@ -1,4 +1,4 @@
-"""Operational qualification: small operations from end to end in a sandbox."""
+"""Runs small operations from end to end in a sandbox (operational qualification)."""
 
 import json
 import re
@@ -41,6 +41,7 @@ class Operation:
         self._manifest = ""
 
     def steps(self) -> list[ScriptStep]:
+        """Return the steps of the script in order, each bound to this operation."""
         return SCRIPT.steps(self)
 
     @SCRIPT.step(

@@ -1,4 +1,4 @@
-"""The validation pack: a folder with validation.pdf and the tables it is made from."""
+"""Writes the validation pack: a folder with validation.pdf and the tables it is made from."""
 
 import hashlib
 import platform
@@ -27,6 +27,8 @@ PDF = "validation.pdf"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
+    """Contains the results from which the files of the pack are made."""
+
     rows: Sequence[MatrixRow]
     runs: Sequence[RecordedRun]
     iq: Sequence[StepResult]

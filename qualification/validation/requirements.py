@@ -1,4 +1,4 @@
-"""The regulatory requirements, read once from `requirements.toml`."""
+"""Reads the regulatory requirements, once, from `requirements.toml`."""
 
 import tomllib
 from collections.abc import Mapping
@@ -17,6 +17,8 @@ class Responsible(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValidationRequirement:
+    """Describes a requirement with its sources, and the party that is responsible for it."""
+
     id: str
     asks: str
     sources: tuple[str, ...]  # the regulations that ask for it
@@ -26,6 +28,7 @@ class ValidationRequirement:
 
     @property
     def needs_test(self) -> bool:
+        """Return whether a test has to prove the requirement: the user is not alone responsible."""
         return self.by is not Responsible.USER
 
 

@@ -1,4 +1,4 @@
-"""The results of test runs, which `tests/evidence.py` records in one file for each run."""
+"""Reads the results of test runs, which `tests/evidence.py` records in one file for each run."""
 
 import hashlib
 from collections import Counter
@@ -27,10 +27,13 @@ class TestCase(BaseModel):
 
     @property
     def test(self) -> str:
+        """Return the id of the test without its parameters."""
         return self.id.partition("[")[0]
 
 
 class TestRun(BaseModel):
+    """Describes one test run: when and where it ran, on which code, and its outcomes."""
+
     model_config = ConfigDict(extra="forbid")
     started: str  # UTC, in the format 2026-08-14T09:31:07Z
     ended: str
@@ -47,6 +50,7 @@ class TestRun(BaseModel):
 
     @property
     def outcomes(self) -> Counter[str]:
+        """Return the number of test cases by outcome."""
         return Counter(case.outcome for case in self.tests)
 
 
@@ -94,5 +98,6 @@ def combine_outcomes(outcomes: Counter[str]) -> str:
 
 
 def iter_cases(runs: Iterable[RecordedRun]) -> Iterator[TestCase]:
+    """Yield the test cases of all runs."""
     for recorded in runs:
         yield from recorded.run.tests

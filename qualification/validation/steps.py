@@ -1,4 +1,4 @@
-"""Scripts of qualification steps: the action, the expected result and the observed result."""
+"""Runs scripts of qualification steps: the action, the expected and the observed result."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +14,8 @@ StepFunction = TypeVar("StepFunction", bound=Callable[..., str])
 
 
 class StepOutcome(StrEnum):
+    """Lists the outcomes of a step."""
+
     PASS = "pass"  # noqa: S105 - not a password
     NOTE = "note"  #: neither passed nor failed: a person has to judge it
     FAIL = "FAIL"
@@ -30,6 +32,8 @@ class NeedsJudgement(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
+    """Describes a step: an action, its expected result, and the function that runs it."""
+
     id: str
     action: str
     expected: str
@@ -100,6 +104,7 @@ def run_steps(
 
 
 def skip_steps(steps: Iterable[ScriptStep], reason: str) -> list[StepResult]:
+    """Return a result "not run" with the reason for each step."""
     return [_skip(step, reason) for step in steps]
 
 

@@ -1,4 +1,4 @@
-"""The CSV files of the validation pack: UTF-8, separated by commas, with a header line."""
+"""Formats the CSV files of the validation pack: UTF-8, with commas and a header line."""
 
 import csv
 import io
@@ -37,6 +37,7 @@ def format_matrix_csv(rows: Iterable[MatrixRow]) -> bytes:
 
 
 def format_script_csv(results: Iterable[StepResult], by: str) -> bytes:
+    """Return a line for each step, with its duration in seconds and who ran the script."""
     rows = ((*list_step_columns(result), f"{result.seconds:.1f}", by) for result in results)
     return _write_csv(SCRIPT_HEADINGS, rows)
 
@@ -48,6 +49,7 @@ def list_step_columns(step: StepResult) -> tuple[str, ...]:
 
 
 def format_settings_csv(values: Iterable[tuple[str, str]]) -> bytes:
+    """Return a line for each setting: its name and its displayed value."""
     return _write_csv(SETTINGS_HEADINGS, values)
 
 

@@ -1,4 +1,4 @@
-"""The settings of this installation without secrets, for the validation report."""
+"""Lists the settings of this installation without secrets, for the validation report."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Process the packets of sample sites from end to end. `make demo` runs this command."""
+"""Processes the packets of sample sites from end to end. `make demo` runs this command."""
 
 import argparse
 import os

@@ -31,6 +31,8 @@ PASSWORD = "try-siteledger"  # noqa: S105 - public on purpose, and refused outsi
 
 @dataclass(frozen=True, slots=True)
 class DemoPerson:
+    """Describes a person of the demo, with a role and with the sites that they can see."""
+
     username: str
     printed_name: str
     group: str = ""  # of ingestion.roles; "" for coordinators and the administrator
@@ -39,6 +41,7 @@ class DemoPerson:
 
     @property
     def role(self) -> str:
+        """Return the name of the role, for the table that the command prints."""
         if self.is_superuser:
             return "Administrator"
         return self.group or "Site coordinator"
