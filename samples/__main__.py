@@ -9,6 +9,7 @@ from samples.corpus import write_corpus
 
 
 def main() -> None:
+    """Write the sample corpus that the command line describes."""
     parser = argparse.ArgumentParser(prog="python -m samples", description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument(

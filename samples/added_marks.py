@@ -1,4 +1,4 @@
-"""Marks that people add to a finished document: stamps, strike-outs, corrections and stickers."""
+"""Adds marks to a finished document, as people do: stamps, strike-outs, corrections, stickers."""
 
 import io
 import random

@@ -1,4 +1,4 @@
-"""Several documents in one file, as when a pile of paper is scanned at once."""
+"""Combines several documents in one file, as when a pile of paper is scanned at once."""
 
 import io
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The building blocks of a sample page: paragraphs, tables and the space between them."""
+"""Makes the building blocks of a sample page: paragraphs, tables and the space between them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -32,6 +32,7 @@ def make_markup_paragraph(content: str, style: Any = BODY) -> Any:
 
 
 def make_vertical_space(points: float) -> Any:
+    """Return empty space of this height."""
     return Spacer(1, points)
 
 

@@ -1,4 +1,4 @@
-"""A sample corpus on disk: files, sites, two manifests and the expected outcome of each document.
+"""Writes a sample corpus to disk: files, sites, two manifests, the outcome of each document.
 
 files/<site_id>/<doc_id>.pdf    as the sites' portals serve them
 sites.json                      for `manage.py load_sites`
@@ -37,6 +37,8 @@ _HASH_INTERVAL = 3  # every third line of a manifest contains the SHA-256 of the
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
+    """Describes the expected state and code of one document after it was processed."""
+
     site_id: str
     doc_id: str
     state: DocumentState
@@ -45,6 +47,8 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
+    """Names the files of a corpus that was written, and counts its documents."""
+
     directory: Path
     files: Path
     sites: Path

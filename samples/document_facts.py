@@ -1,4 +1,4 @@
-"""The content of one sample document: its site, its dates, and whether it is signed."""
+"""Defines the content of one sample document: its site, its dates, and whether it is signed."""
 
 import random
 from collections.abc import Mapping
@@ -20,10 +20,12 @@ def find_anniversary(day: date, years: int) -> date:
 
 
 def format_short_date(day: date) -> str:
+    """Return the date with a short month, for example "03 Mar 2026"."""
     return f"{day:%d %b %Y}"
 
 
 def format_long_date(day: date, *, american: bool) -> str:
+    """Return the date with the full month, in the American or the international order."""
     return f"{day:%B} {day.day}, {day.year}" if american else f"{day.day} {day:%B %Y}"
 
 

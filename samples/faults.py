@@ -1,4 +1,4 @@
-"""The faults that a sample document can have, and the expected outcome of each.
+"""Defines the faults that a sample document can have, and the expected outcome of each.
 
 Faults of the content are part of `DocumentFacts`. A blank page is inserted before the document is
 scanned. Faults of the file are applied last.
@@ -17,6 +17,8 @@ from ingestion.core.states import DocumentState
 
 
 class DocumentFault(StrEnum):
+    """Lists the faults of documents."""
+
     UNSIGNED = "unsigned"
     EXPIRED = "expired"  #: an approval, a licence, a CLIA certificate
     WRONG_SITE = "wrong site"  #: a document of another site of the same study
@@ -58,6 +60,7 @@ PASSWORD = "site-only"  # noqa: S105 - of sample files; tests open them with it
 
 
 def get_expected_outcome(fault: DocumentFault | None) -> ExpectedOutcome:
+    """Return the outcome that the product must have for a document with this fault."""
     return OUTCOMES[fault] if fault else WITHOUT_FAULT
 
 

@@ -1,4 +1,4 @@
-"""A fixed corpus of 500 documents: the sample corpus, and copies of it with different bytes.
+"""Writes a fixed corpus of 500 documents: the sample corpus, and copies with different bytes.
 
 The files are made from a seed when they are needed and compared with the digest below. Another
 version of a drawing library may produce other bytes; the digest then differs and callers report it.
@@ -26,6 +26,8 @@ SHA256 = "6ac11310cb5ecb3a06d5a5aab9a6d35b035a6710f34be0cd83a3505db8ea2fe8"
 
 @dataclass(frozen=True, slots=True)
 class FixedCorpus:
+    """Contains the sites and the manifest of the fixed corpus, and the digest of its files."""
+
     sites: list[dict[str, Any]]  # for `manage.py load_sites`
     manifest: str  # NDJSON
     sha256: str  # over the site, doc_id and hash of each document, in order

@@ -1,4 +1,4 @@
-"""The outlines of words as operators of a PDF content stream, without a font and without text.
+"""Draws the outlines of words as PDF operators, without a font and without text.
 
 Word writes a WordArt watermark in this way, and PDF editors convert text to outlines so.
 """

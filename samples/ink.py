@@ -1,4 +1,4 @@
-"""Handwritten signatures as Bezier curves. A name always has the same handwriting."""
+"""Draws handwritten signatures as Bezier curves. A name always has the same handwriting."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Drawn parts of a page: signatures, signature lines, seals, tick boxes and form fields."""
+"""Draws parts of a page: signatures, signature lines, seals, tick boxes and form fields."""
 
 import math
 from typing import Any

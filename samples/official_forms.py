@@ -1,4 +1,4 @@
-"""Filled specimens of registered official forms, drawn from the descriptions of the blank forms.
+"""Draws filled specimens of official forms from the descriptions of the blank forms.
 
 A specimen has the print, the rules and the squares of the blank form in their places. Its answers
 are typed, written by hand, ticked or struck out.

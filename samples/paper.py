@@ -1,4 +1,4 @@
-"""The page format of a document: size, margins, page numbers and the word SPECIMEN."""
+"""Defines the page format of a document: size, margins, page numbers and the word SPECIMEN."""
 
 import io
 from collections.abc import Callable
@@ -33,6 +33,7 @@ class PageFormat:
 
     @property
     def text_width(self) -> float:
+        """Return the width between the margins in points."""
         return self.size[0] - 2 * self.margin
 
 

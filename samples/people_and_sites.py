@@ -1,4 +1,4 @@
-"""The data of the samples: two studies and twelve sites with their people, IRBs and laboratories.
+"""Lists the samples' studies, and twelve sites with their people, IRBs and laboratories.
 
 All of it is fictitious: registration numbers are outside the ranges in use, telephone numbers are
 in the range reserved for fiction, and internet addresses are under example.org.
@@ -12,6 +12,8 @@ US = "United States"
 
 @dataclass(frozen=True, slots=True)
 class SamplePerson:
+    """Describes a person of a site, an IRB or a laboratory."""
+
     name: str
     degrees: str
     role: str = "Sub-Investigator"
@@ -23,15 +25,19 @@ class SamplePerson:
 
     @property
     def printed(self) -> str:
+        """Return the name with the degrees, as documents print it."""
         return f"{self.name}, {self.degrees}"
 
     @property
     def family_name(self) -> str:
+        """Return the last word of the name."""
         return self.name.rsplit(" ", 1)[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleStudy:
+    """Describes a study with its protocol, its product and its sponsor."""
+
     protocol_number: str
     title: str
     phase: int
@@ -45,6 +51,8 @@ class SampleStudy:
 
 @dataclass(frozen=True, slots=True)
 class ReviewBoard:
+    """Describes an institutional review board with its chair and its registrations."""
+
     name: str
     chair: SamplePerson
     registration: str  # IRB and eight digits
@@ -53,6 +61,8 @@ class ReviewBoard:
 
 @dataclass(frozen=True, slots=True)
 class Laboratory:
+    """Describes a laboratory with its director and its CLIA number."""
+
     name: str
     director: SamplePerson
     clia: str  # two digits of the state (99 abroad), D, seven digits
@@ -60,6 +70,8 @@ class Laboratory:
 
 @dataclass(frozen=True, slots=True)
 class Licence:
+    """Describes a medical licence, with the authority that issued it."""
+
     authority: str
     number: str
     registrar: str
@@ -67,6 +79,8 @@ class Licence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSite:
+    """Describes a site with its study, its address, its people, its IRB and its laboratory."""
+
     site_id: str
     study: SampleStudy
     hospital: str
@@ -84,14 +98,17 @@ class SampleSite:
 
     @property
     def address(self) -> str:
+        """Return the address on one line."""
         return f"{self.street}, {self.city}, {self.country}"
 
     @property
     def is_american(self) -> bool:
+        """Return whether the site is in the United States, where paper and dates differ."""
         return self.country == US
 
     @property
     def subinvestigators(self) -> tuple[SamplePerson, ...]:
+        """Return the sub-investigators of the site's team."""
         return tuple(person for person in self.team if person.role == "Sub-Investigator")
 
 

@@ -1,4 +1,4 @@
-"""The plan of the sample corpus: which documents, in which rendition, with which fault."""
+"""Plans the sample corpus: which documents, in which rendition, with which fault."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,6 +43,10 @@ class PlannedDocument:
 
     @property
     def doc_id(self) -> str:
+        """Return the document's id at its site.
+
+        It is the type, with the family name if the document is about a person.
+        """
         if self.document_type in PER_PERSON:
             return f"{self.document_type}-{self.site.investigator.family_name.lower()}"
         return self.document_type

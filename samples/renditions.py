@@ -1,4 +1,4 @@
-"""The renditions of a document: born digital, fillable form, or scan."""
+"""Makes the renditions of a document: born digital, fillable form, or scan."""
 
 import io
 import random
@@ -14,6 +14,8 @@ _CREATED = time.gmtime(946_684_800)  # a fixed time, so that the bytes are the s
 
 
 class Rendition(StrEnum):
+    """Lists the renditions of a document."""
+
     BORN_DIGITAL = "born-digital"
     FILLABLE_FORM = "fillable-form"
     SCAN = "scan"

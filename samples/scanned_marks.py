@@ -1,4 +1,4 @@
-"""Rubber stamps and strike-outs on paper, and the scan after it.
+"""Adds rubber stamps and strike-outs to printed pages, and scans them afterwards.
 
 A document is printed to one image for each page, marked, and scanned again: `print_pages`, then
 `press_stamp` or `strike_by_hand`, then `scan_pages`.

@@ -1,4 +1,4 @@
-"""Specimens of every document type in several layouts, as institutions really write them.
+"""Makes specimens of every document type in several layouts, as institutions really write them.
 
 `make_specimen(type, layout, seed)` returns the PDF and the values that are printed on it. The texts
 of the layouts are in `texts/`, one file for each type, and one for documents of no type (OTHER).

@@ -19,6 +19,7 @@ _SHEET_COLUMNS = 8
 
 
 def main() -> None:
+    """Write the specimens that the command line selects."""
     parser = argparse.ArgumentParser(prog="python -m samples.layouts", description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=0)

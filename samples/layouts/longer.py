@@ -1,4 +1,4 @@
-"""Specimens with more pages: continued texts and tables, attachments, numbered pages, headers."""
+"""Makes specimens with more pages: continued texts and tables, attachments, numbers, headers."""
 
 import io
 import random

@@ -1,4 +1,4 @@
-"""The text of a layout as flowables of a page.
+"""Parses the text of a layout into the flowables of a page.
 
 A layout is written in lines. The first signs of a line say what it is:
 
@@ -46,6 +46,7 @@ class Typography:
     titles: str = "centre"  # alignment of titles
 
     def style(self, *, bold: bool = False, scale: float = 1.0, align: str = "left") -> Any:
+        """Return a paragraph style. `scale` multiplies the size of the layout's font."""
         size = self.size * scale
         return ParagraphStyle(
             f"{self.font}{bold}{scale}{align}",

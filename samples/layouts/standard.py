@@ -1,4 +1,4 @@
-"""The layouts of the sample corpus as specimens, with their values."""
+"""Makes specimens from the layouts of the sample corpus, with their values."""
 
 import random
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The values that a specimen prints: a study, a site, its people and dates, made from a seed.
+"""Makes the values that a specimen prints from a seed: a study, a site, its people and dates.
 
 All of it is fictitious. The same seed gives the same site for every document type, so that
 specimens of one seed fit together as the packet of one site.

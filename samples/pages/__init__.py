@@ -1,4 +1,4 @@
-"""The ten document types of a site activation packet.
+"""Draws the ten document types of a site activation packet.
 
 Each page function takes `DocumentFacts` and returns the bytes of a born-digital PDF.
 """

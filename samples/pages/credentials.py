@@ -1,4 +1,4 @@
-"""The medical licence and the certificate of Good Clinical Practice of the investigator."""
+"""Draws the investigator's medical licence and certificate of Good Clinical Practice."""
 
 from samples import blocks, marks
 from samples.document_facts import DocumentFacts, format_short_date
@@ -14,6 +14,7 @@ _MODULES = (
 
 
 def draw_medical_licence(facts: DocumentFacts) -> bytes:
+    """Return the medical licence of the investigator as a PDF."""
     noun = "License" if facts.site.is_american else "Licence"
     sheet = get_page_format(facts.site, f"Medical {noun}", label=True, framed=True)
     return typeset(sheet, lambda: _licence_story(facts, noun))
@@ -58,6 +59,7 @@ def _licence_story(facts: DocumentFacts, noun: str) -> Story:
 
 
 def draw_gcp_certificate(facts: DocumentFacts) -> bytes:
+    """Return the investigator's certificate of Good Clinical Practice as a PDF."""
     sheet = get_page_format(
         facts.site, "Good Clinical Practice Certificate", label=True, framed=True
     )

@@ -1,4 +1,4 @@
-"""A curriculum vitae of two pages that is signed and dated at the end."""
+"""Draws a curriculum vitae of two pages that is signed and dated at the end."""
 
 import random
 
@@ -29,6 +29,7 @@ _JOURNALS = ("J Dig Med", "Ann Gastroenterol Res", "Int J Colitis", "Clin Trials
 
 
 def draw_cv(facts: DocumentFacts) -> bytes:
+    """Return the curriculum vitae of the investigator as a PDF."""
     person = facts.site.investigator
     sheet = get_page_format(
         facts.site, "Curriculum Vitae", footer=f"Curriculum Vitae - {person.name}"

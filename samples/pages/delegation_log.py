@@ -1,4 +1,4 @@
-"""The site signature log and the log of the tasks that the investigator has delegated."""
+"""Draws the site signature log and the log of the tasks that the investigator has delegated."""
 
 from datetime import timedelta
 
@@ -29,6 +29,7 @@ _WIDTHS = (140, 110, 150, 60, 70, 80, 70)
 
 
 def draw_delegation_log(facts: DocumentFacts) -> bytes:
+    """Return the delegation log of the site as a PDF in landscape format."""
     footer = f"{facts.site.study.protocol_number} Delegation of Authority Log, version 1"
     sheet = get_page_format(facts.site, "Delegation of Authority Log", wide=True, footer=footer)
     return typeset(sheet, lambda: _story(facts))

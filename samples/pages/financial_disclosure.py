@@ -1,4 +1,4 @@
-"""A sponsor's own form for the financial interests of an investigator (21 CFR Part 54)."""
+"""Draws a sponsor's own form for an investigator's financial interests (21 CFR Part 54)."""
 
 from samples import blocks, marks
 from samples.document_facts import DocumentFacts, format_short_date
@@ -27,6 +27,7 @@ _QUESTIONS = (
 
 
 def draw_financial_disclosure(facts: DocumentFacts) -> bytes:
+    """Return the financial disclosure form of the investigator as a PDF."""
     footer = f"{facts.site.study.sponsor} - Financial Disclosure Form, edition 7"
     sheet = get_page_format(facts.site, "Financial Disclosure Form", footer=footer)
     return typeset(sheet, lambda: _story(facts))

@@ -1,4 +1,4 @@
-"""A specimen of Form FDA 1572: two pages of numbered boxes, printed or as a fillable form."""
+"""Draws Form FDA 1572: two pages of numbered boxes, printed or as a fillable form."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -77,6 +77,7 @@ _BOXED = [
 
 
 def draw_form_1572(facts: DocumentFacts) -> bytes:
+    """Return Form FDA 1572 of the site as a PDF."""
     sheet = get_page_format(
         facts.site,
         "Statement of Investigator",

@@ -1,4 +1,4 @@
-"""The letter with which an institutional review board approves the study at the site."""
+"""Draws the letter with which an institutional review board approves the study at the site."""
 
 from samples import blocks, marks
 from samples.document_facts import DocumentFacts, format_short_date
@@ -6,6 +6,7 @@ from samples.paper import Story, get_page_format, typeset
 
 
 def draw_irb_approval(facts: DocumentFacts) -> bytes:
+    """Return the approval letter of the site's IRB as a PDF."""
     sheet = get_page_format(
         facts.site,
         "IRB Notice of Approval",

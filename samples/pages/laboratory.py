@@ -1,4 +1,4 @@
-"""The CLIA certificate and the normal ranges of the local laboratory."""
+"""Draws the CLIA certificate and the normal ranges of the local laboratory."""
 
 import random
 
@@ -31,6 +31,7 @@ _ANALYTES = (
 
 
 def draw_laboratory_certification(facts: DocumentFacts) -> bytes:
+    """Return the CLIA certificate of the site's laboratory as a PDF."""
     sheet = get_page_format(facts.site, "CLIA Certificate of Accreditation", label=True)
     return typeset(sheet, lambda: _certificate_story(facts))
 
@@ -76,6 +77,7 @@ def _certificate_story(facts: DocumentFacts) -> Story:
 
 
 def draw_normal_ranges(facts: DocumentFacts) -> bytes:
+    """Return the normal ranges of the site's laboratory as a PDF."""
     footer = f"{facts.site.laboratory.name} - Normal Ranges, version 4"
     sheet = get_page_format(facts.site, "Laboratory Normal Ranges", footer=footer)
     return typeset(sheet, lambda: _ranges_story(facts))

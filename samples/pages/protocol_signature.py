@@ -1,4 +1,4 @@
-"""The protocol signature page: the investigator has read this version and will follow it."""
+"""Draws the protocol signature page, on which the investigator agrees to follow this version."""
 
 from samples import blocks, marks
 from samples.document_facts import DocumentFacts, format_short_date
@@ -25,6 +25,7 @@ _STATEMENTS = (
 
 
 def draw_protocol_signature(facts: DocumentFacts) -> bytes:
+    """Return the protocol signature page of the investigator as a PDF."""
     study = facts.site.study
     footer = f"{study.protocol_number} Protocol Signature Page, Version {study.version}"
     sheet = get_page_format(facts.site, "Protocol Signature Page", footer=footer)

@@ -1,4 +1,4 @@
-"""A portal that serves a sample corpus over HTTP, with rate limits and injected faults.
+"""Serves a sample corpus over HTTP as a portal, with rate limits and injected faults.
 
 Tests use `SamplePortal` as a context manager on a free port. `python -m samples.portal` runs it by
 itself.

@@ -16,6 +16,7 @@ from samples.portal import SamplePortal, read_limits
 
 
 def main() -> None:
+    """Serve the corpus that the command line names until the program is interrupted."""
     parser = argparse.ArgumentParser(prog="python -m samples.portal", description=__doc__)
     parser.add_argument("directory", type=Path, help="the folder that `python -m samples` wrote")
     parser.add_argument("--port", type=int, default=0, help="0 selects a free port")

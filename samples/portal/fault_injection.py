@@ -11,6 +11,8 @@ from enum import StrEnum
 
 
 class PortalFault(StrEnum):
+    """Lists the faults that the portal injects."""
+
     UNAVAILABLE = "503"
     RESET = "connection reset in mid-body"
     SLOW = "slow"

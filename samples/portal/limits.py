@@ -1,4 +1,4 @@
-"""The rate limit of each site, as the sample portal enforces it."""
+"""Enforces the rate limit of each site in the sample portal."""
 
 import json
 import math
@@ -8,6 +8,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class SiteLimit:
+    """Describes the rate limit of one site, in requests per second, with its burst."""
+
     rate_per_second: float
     burst: int
 

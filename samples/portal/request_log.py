@@ -1,4 +1,4 @@
-"""Admit requests under the rate limits and log each one. This module contains no HTTP."""
+"""Admits requests under the rate limits and logs each one. This module contains no HTTP."""
 
 import threading
 from collections import Counter
@@ -12,6 +12,8 @@ from samples.portal.limits import SiteLimit, TokenBucket
 
 @dataclass(frozen=True, slots=True)
 class LoggedRequest:
+    """Describes one request to the portal, with its time and its outcome."""
+
     at: float  # seconds on the portal's clock, when the token was requested
     site_id: str  # "" if the address is not that of a document
     path: str

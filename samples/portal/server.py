@@ -1,4 +1,4 @@
-"""The HTTP server of the sample portal: connections, responses and injected faults."""
+"""Implements the sample portal's HTTP server: connections, responses and injected faults."""
 
 import contextlib
 import hashlib
@@ -51,17 +51,21 @@ class SamplePortal:
 
     @property
     def base_url(self) -> str:
+        """Return the address of the portal, without a slash at the end."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     @property
     def requests(self) -> tuple[LoggedRequest, ...]:
+        """All requests so far, in order."""
         return self._log.log
 
     @property
     def violations(self) -> Counter[str]:
+        """Return the number of requests beyond the rate limit, by site."""
         return self._log.violations
 
     def start(self) -> None:
+        """Start to answer requests, in a thread."""
         self._thread.start()
 
     def stop(self) -> None:

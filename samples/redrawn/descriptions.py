@@ -1,4 +1,4 @@
-"""The descriptions of the redrawn forms, as the product registers them."""
+"""Makes the descriptions of the redrawn forms, as the product registers them."""
 
 import re
 import subprocess

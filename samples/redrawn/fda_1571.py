@@ -1,4 +1,4 @@
-"""Form FDA 1571: the cover sheet of an investigational new drug application."""
+"""Draws Form FDA 1571, the cover sheet of an investigational new drug application."""
 
 from functools import partial
 

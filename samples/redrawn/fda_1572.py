@@ -1,4 +1,4 @@
-"""Form FDA 1572: the statement of an investigator."""
+"""Draws Form FDA 1572, the statement of an investigator."""
 
 from functools import partial
 

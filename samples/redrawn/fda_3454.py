@@ -1,4 +1,4 @@
-"""Form FDA 3454: certification of the financial interests of clinical investigators."""
+"""Draws Form FDA 3454, which certifies the financial interests of clinical investigators."""
 
 from functools import partial
 

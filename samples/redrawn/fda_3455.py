@@ -1,4 +1,4 @@
-"""Form FDA 3455: disclosure of the financial interests of a clinical investigator."""
+"""Draws Form FDA 3455, which discloses the financial interests of a clinical investigator."""
 
 from functools import partial
 

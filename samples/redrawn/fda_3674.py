@@ -1,4 +1,4 @@
-"""Form FDA 3674: certification of compliance with the requirements of ClinicalTrials.gov."""
+"""Draws Form FDA 3674, which certifies compliance with ClinicalTrials.gov's requirements."""
 
 from functools import partial
 

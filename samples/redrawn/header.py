@@ -1,4 +1,4 @@
-"""The parts that several forms of the Food and Drug Administration have in common."""
+"""Draws the parts that several forms of the Food and Drug Administration have in common."""
 
 from samples.redrawn.sheet import LEFT, RIGHT, BlankSheet, cell
 

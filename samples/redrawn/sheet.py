@@ -1,4 +1,4 @@
-"""A sheet on which a blank form is drawn, and the boxes that are drawn on it."""
+"""Defines the sheet on which a blank form is drawn, and the boxes that are drawn on it."""
 
 import io
 import json
