@@ -1,1 +1,1 @@
-"""Pages for people: what coordinators, QA, regulatory affairs and operations see in a browser."""
+"""Serves the pages that coordinators, QA, regulatory affairs and operations see in a browser."""

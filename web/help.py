@@ -1,4 +1,4 @@
-"""The help pages: how to send documents, and all messages of the checks."""
+"""Serves the help pages: how to send documents, and all messages of the checks."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -61,6 +61,7 @@ STATES: Mapping[DocumentState, Promise] = MappingProxyType(
 
 @restrict_page(READ, may_be_stored=True)
 def help_page(request: HttpRequest) -> HttpResponse:
+    """Show how to send documents, with the limits and states of this installation."""
     context = {
         "states": STATES.items(),
         "max_megabytes": settings.MAX_DOCUMENT_MB,

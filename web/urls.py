@@ -1,4 +1,4 @@
-"""The URLs of all pages outside the admin."""
+"""Defines the URLs of all pages outside the admin."""
 
 from django.urls import include, path
 

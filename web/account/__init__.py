@@ -1,1 +1,1 @@
-"""Pages about a person's own account: sign-in, second factor, password, sessions, approvals."""
+"""Serves the pages of a person's own account: sign-in, second factor, sessions, approvals."""

@@ -1,4 +1,4 @@
-"""The access review: all active accounts, and the signature of the reviewer (R22)."""
+"""Shows the access review: all active accounts, and the signature of the reviewer (R22)."""
 
 from django import forms
 from django.contrib import messages
@@ -21,6 +21,8 @@ MEANING = "review of accounts and roles"  # of the signature, 21 CFR 11.50(a)(3)
 
 
 class AccessReviewForm(SignedForm):
+    """Signs the review of all active accounts, with its outcome and findings (R22)."""
+
     outcome = forms.ChoiceField(label=_("Outcome"), choices=list(access_review.OUTCOMES.items()))
     findings = forms.CharField(
         label=_("Findings"),

@@ -1,4 +1,4 @@
-"""The account page of a person: what is recorded, and what they still have to do."""
+"""Shows a person's own account: what is recorded, and what they still have to do."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The list of requests that need a second person's approval, and the page of one request."""
+"""Lists the requests that need a second person's approval, and shows each on a page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The middleware that gives auditors and inspectors read-only access (R34).
+"""Restricts auditors and inspectors to read-only access, by a middleware (R34).
 
 Each page that they open is counted before it is sent (`sites.accounts.auditor_access_log`). They
 can submit the forms of their own sign-in and request an export of the audit trail. All other

@@ -1,4 +1,4 @@
-"""The page on which people turn their email notifications on and off."""
+"""Lets people turn their email notifications on and off."""
 
 from django.contrib import messages
 from django.http import HttpResponse

@@ -1,4 +1,4 @@
-"""The page on which people change their own password. Each change is recorded (R19)."""
+"""Lets people change their own password. Each change is recorded (R19)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ def _password_field(label: "StrPromise", autocomplete: str) -> forms.CharField:
 
 
 class PasswordForm(PlainForm):
+    """Changes the person's own password. The current one is required."""
+
     old = _password_field(_("Current password"), "current-password")
     new = _password_field(_("New password"), "new-password")
     repeated = _password_field(_("Repeat the new password"), "new-password")

@@ -1,4 +1,4 @@
-"""The page on which people choose their own password with a one-time link."""
+"""Lets people choose their own password with a one-time link."""
 
 from typing import Any
 

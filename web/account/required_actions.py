@@ -1,4 +1,4 @@
-"""The middleware that requires a new password or multi-factor authentication first (R19, R21)."""
+"""Requires a new password or multi-factor authentication first, by a middleware (R19, R21)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The page on which people set up multi-factor authentication with an app (R21)."""
+"""Lets people set up multi-factor authentication with an app (R21)."""
 
 import io
 from typing import Any
@@ -24,6 +24,8 @@ from web.shell.landing import start_page
 
 
 class SetUpForm(PlainForm):
+    """Confirms a new device with its first code and the person's password."""
+
     code = forms.CharField(label=_("Code shown in the app"), max_length=20)
     password = forms.CharField(
         label=_("Your password"),

@@ -1,4 +1,4 @@
-"""The middleware that ends sessions, and the URL where `session.js` queries them (R20).
+"""Ends sessions by a middleware, and serves the URL where `session.js` queries them (R20).
 
 Requests with tokens have no session. Requests that scripts of a page send on their own
 (`X-Fragment`) do not extend a session, but end a session that has expired.

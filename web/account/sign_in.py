@@ -1,4 +1,4 @@
-"""The sign-in page of all roles, and the second page, which asks for the code of an app.
+"""Serves the sign-in page of all roles, and the second page, which asks for the code of an app.
 
 People who have set up multi-factor authentication are signed in after the second page.
 """
@@ -42,6 +42,8 @@ _INCORRECT = _("The user name or password is incorrect.")
 
 
 class SignInForm(AuthenticationForm):
+    """Asks for user name and password. No message reveals which user names exist."""
+
     # One message for every cause, so that it does not reveal which user names exist.
     error_messages = {"invalid_login": _INCORRECT, "inactive": _INCORRECT}
 
@@ -110,6 +112,8 @@ def render_lockout(request: HttpRequest, until: datetime) -> HttpResponse:
 
 
 class CodeForm(PlainForm):
+    """Asks for the second factor: a code of the app, or a recovery code."""
+
     code = forms.CharField(
         label=_("Code"),
         help_text=_("Six digits from the app on your phone, or one of your recovery codes."),

@@ -1,4 +1,4 @@
-"""URLs of sign-in, accounts, approvals and the access review."""
+"""Defines the URLs of sign-in, accounts, approvals and the access review."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LogoutView

@@ -1,4 +1,4 @@
-"""The admin of documents and of the work on them, which nobody can change there.
+"""Registers documents and the work on them in the admin, where nobody can change them.
 
 The rules of studies and sites about documents can be changed. Each change is recorded.
 """

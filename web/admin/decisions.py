@@ -1,4 +1,4 @@
-"""The admin of QA decisions: who decided what, when and in which role. Read only."""
+"""Shows QA decisions in the admin: who decided what, when and in which role. Read only."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -15,6 +15,8 @@ from web.admin.records import ReadOnlyAdmin
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin):
+    """Shows the decisions of QA, each compared with its entry in the ledger."""
+
     list_display = ["decided_at", "action", "document", "printed_name", "meaning"]
     list_filter = ["action", ("decided_at", admin.DateFieldListFilter), "document__site"]
     list_select_related = ["document__site"]
@@ -37,6 +39,7 @@ class DecisionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("matches the signature"))
     def signature(self, decision: Decision) -> str:
+        """Return whether the decision still is as it was signed, and the fields that changed."""
         return render_to_string(
             "documents/_signature.html", {"changed": signature_payload.find_changes(decision)}
         )

@@ -1,4 +1,4 @@
-"""The admin of documents and findings, with the sentences that the sites read."""
+"""Shows documents and findings in the admin, with the sentences that the sites read."""
 
 from typing import cast
 
@@ -41,6 +41,8 @@ from web.templatetags.siteledger import filesize
 
 @admin.register(Document)
 class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
+    """Shows documents with their findings and extracted values, and retries them."""
+
     list_display = [
         "doc_id",
         "type_column",
@@ -87,6 +89,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
     actions = ["retry"]
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
+        """Return whether the person may retry documents. Django calls this for the actions."""
         return request.user.has_perm(permissions.RETRY_DOCUMENTS)
 
     @admin.action(description=_("Retry selected documents"), permissions=["retry"])
@@ -107,6 +110,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
             self.message_user(request, sentence.format(n=skipped), messages.WARNING)
 
     def get_retention_reason(self, obj: Document) -> str:
+        """Return why the document cannot be deleted, with its retention period."""
         sentence = gettext("Documents and their history cannot be deleted. {retention}")
         return sentence.format(retention=retention.describe_retention(obj.site.study))
 
@@ -130,30 +134,37 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
 
     @admin.display(description=_("status"), ordering="state")
     def chip(self, document: Document) -> str:
+        """Return the state of the document as a chip."""
         return render_state_chip(document.state)
 
     @admin.display(description=_("type"), ordering="document_type")
     def type_column(self, document: Document) -> str:
+        """Return the name of the document's type."""
         return document.type_name
 
     @admin.display(description=_("site"), ordering="site__site_id")
     def site_number(self, document: Document) -> str:
+        """Return the number of the document's site."""
         return document.site.site_id
 
     @admin.display(description=_("size"), ordering="size")
     def formatted_size(self, document: Document) -> str:
+        """Return the size of the file in KB or MB."""
         return filesize(document.size)
 
     @admin.display(description="SHA-256")
     def fingerprint(self, document: Document) -> str:
+        """Return the SHA-256 of the file in hex."""
         return format_html('<span class="sl-hash">{}</span>', document.sha256)
 
     @admin.display(description=_("retention"))
     def retention_period(self, document: Document) -> str:
+        """Return sentences about the retention period and the legal holds of the study."""
         return retention.describe_retention(document.site.study)
 
     @admin.display(description=_("findings"))
     def finding_texts(self, document: Document) -> str:
+        """Return the findings in the words that the site reads, or "None"."""
         displays = describe_findings(document)
         if not displays:
             return gettext("None")
@@ -165,6 +176,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
 
     @admin.display(description=_("extracted values"))
     def extracted(self, document: Document) -> str:
+        """Return a table of the values that were read, or "None"."""
         values = list_extracted_values(document)
         if not values:
             return gettext("None")
@@ -172,11 +184,13 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
 
     @admin.display(description=_("type determined by"))
     def evidence(self, document: Document) -> str:
+        """Return how the type was determined, or "" if the document was not read."""
         extraction = get_last_extraction(document)
         return extraction.evidence if extraction else ""
 
     @admin.display(description=_("pages"))
     def reading(self, document: Document) -> str:
+        """Return how the pages were read, with which engine, and with which remarks."""
         extraction = get_last_extraction(document)
         if extraction is None:
             return gettext("No page was read.")
@@ -185,6 +199,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
 
     @admin.display(description=_("links"))
     def see_also(self, document: Document) -> str:
+        """Return links to the other pages about the document."""
         reference = document.packet.reference
         links = [
             (reverse("document", args=[document.pk]), gettext("Document page")),
@@ -199,6 +214,8 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
 
 @admin.register(Finding)
 class FindingAdmin(ReadOnlyAdmin):
+    """Shows findings of documents, in codes and in sentences."""
+
     list_display = [
         "code",
         "what",
@@ -240,18 +257,22 @@ class FindingAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("status"))
     def document_state(self, finding: Finding) -> str:
+        """Return the state of the finding's document as a chip."""
         return render_state_chip(finding.document.state)
 
     @admin.display(description=_("finding"))
     def what(self, finding: Finding) -> str:
+        """Return the sentence about what was found."""
         return _sentences_of(finding).what
 
     @admin.display(description=_("why it matters"))
     def why(self, finding: Finding) -> str:
+        """Return the sentence about why it matters."""
         return _sentences_of(finding).why
 
     @admin.display(description=_("what to check"))
     def do(self, finding: Finding) -> str:
+        """Return the sentence about what to do or to check."""
         return _sentences_of(finding).do
 
 

@@ -1,4 +1,4 @@
-"""The admin of failed background tasks, with the batches that they worked on.
+"""Shows failed background tasks in the admin, with the batches that they worked on.
 
 It replaces the page of django-q2, which offers to run a task again. The dispatcher starts tasks as
 soon as there is work.
@@ -29,6 +29,8 @@ admin.site.unregister(Failure)
 
 @admin.register(Failure)
 class FailureAdmin(ReadOnlyAdmin):
+    """Shows failed background tasks. They cannot be run again here."""
+
     list_display = ["stopped", "name", "reason", "batches"]
     list_filter = ["func", ("stopped", admin.DateFieldListFilter)]
     ordering = ["-stopped"]
@@ -52,6 +54,7 @@ class FailureAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("error"))
     def reason(self, failure: Failure) -> str:
+        """Return the message of the error without its traceback, at most 200 characters."""
         return str(failure.result).partition(" : Traceback")[0][:200]
 
     @admin.display(description=_("batches"))
@@ -65,6 +68,7 @@ class FailureAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("complete error"))
     def complete_error(self, failure: Failure) -> str:
+        """Return the message of the error with its traceback."""
         return format_html("<pre>{}</pre>", failure.result)
 
 

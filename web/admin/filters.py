@@ -13,6 +13,8 @@ from ingestion.rules.finding_texts import get_short_text
 
 
 class TypeFilter(admin.SimpleListFilter):
+    """Filters a list by document type. The choices are the names of the types."""
+
     title = _("type")
     parameter_name = "type"
     column = "document_type"
@@ -25,6 +27,8 @@ class TypeFilter(admin.SimpleListFilter):
 
 
 class TypeOfFindingFilter(TypeFilter):
+    """Filters findings by the type of their document."""
+
     column = "document__document_type"
 
 
@@ -46,4 +50,6 @@ class CodeFilter(admin.SimpleListFilter):
 
 
 class CodeOfFindingFilter(CodeFilter):
+    """Filters findings by their code."""
+
     model = Finding

@@ -1,4 +1,4 @@
-"""The pages of django-q2 in the admin, read only.
+"""Shows the pages of django-q2 in the admin, read only.
 
 The original pages let an administrator schedule any function without an entry in the ledger.
 Schedules are defined in code, and the dispatcher wakes the workers.

@@ -1,4 +1,4 @@
-"""The base of admins whose records can be read only.
+"""Defines the base of admins whose records can be read only.
 
 People change documents on the pages of the product, and each change has its entry in the ledger
 (21 CFR 11.10(c), (e)). The admin adds, changes and removes none.
@@ -29,6 +29,8 @@ class KeysFirstPaginator(Paginator):
 
 
 class ReadOnlyAdmin(ReadOnlyAdminMixin, ReasonedActions, admin.ModelAdmin):
+    """Shows records that nobody can add, change or delete in the admin."""
+
     actions: list[str] | None = None
     # The number of all rows is not shown, because it costs a second count of a large table.
     show_full_result_count = False

@@ -1,4 +1,4 @@
-"""The admin of required documents, validity overrides and waivers of studies and sites.
+"""Registers required documents, validity overrides and waivers in the admin.
 
 Every change is recorded in the ledger.
 """
@@ -28,15 +28,19 @@ class DocumentTypeAdmin(LedgerAdminMixin, admin.ModelAdmin):
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def ledger_site(self, obj: Any) -> str:
+        """Return the number of the row's site for its entries, or "" for a row of a study."""
         return obj.site.site_id if hasattr(obj, "site") else ""
 
     @admin.display(description=_("document"), ordering="document_type")
     def document(self, row: Any) -> str:
+        """Return the name of the document type."""
         return get_type_name(row.document_type)
 
 
 @admin.register(RequiredDocument)
 class RequiredDocumentAdmin(DocumentTypeAdmin):
+    """Registers the documents that a study requires of all its sites."""
+
     list_display = ["study", "document", "each", "required_from"]
     list_display_links = ["document"]
     list_filter = ["study"]
@@ -49,6 +53,8 @@ class RequiredDocumentAdmin(DocumentTypeAdmin):
 
 @admin.register(SiteRequirement)
 class SiteRequirementAdmin(DocumentTypeAdmin):
+    """Registers the requirements in which one site differs from its study."""
+
     list_display = ["site", "document", "is_required", "each", "reason"]
     list_display_links = ["document"]
     list_filter = ["is_required", "site"]
@@ -58,6 +64,8 @@ class SiteRequirementAdmin(DocumentTypeAdmin):
 
 @admin.register(ValidityOverride)
 class ValidityOverrideAdmin(DocumentTypeAdmin):
+    """Registers for how many months a study accepts documents of a type, and when it warns."""
+
     list_display = ["study", "document", "max_age_months", "warn_days", "warns_only", "reason"]
     list_display_links = ["document"]
     list_filter = ["study", "warns_only"]
@@ -105,4 +113,5 @@ class WaiverAdmin(DocumentTypeAdmin):
 
     @admin.display(description=_("in force"), boolean=True)
     def in_force(self, waiver: Waiver) -> bool:
+        """Return whether the waiver has not been revoked."""
         return waiver.revoked_at is None

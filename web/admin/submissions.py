@@ -1,4 +1,4 @@
-"""The admin of batches, packets and chunks: what was submitted, and the progress of the work."""
+"""Shows batches, packets and chunks in the admin: what was submitted, and its progress."""
 
 from typing import Any, cast
 
@@ -37,12 +37,15 @@ class CountedAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("documents settled"))
     def settled(self, row: Any) -> str:
+        """Return how many of the row's documents are settled, for example "3 of 4"."""
         sentence = gettext("{n} of {total}")
         return sentence.format(n=row.documents_settled, total=row.documents_total)
 
 
 @admin.register(Batch)
 class BatchAdmin(UndeletableAdmin, CountedAdmin):
+    """Shows batches, and cancels them on request."""
+
     key = "batch"
     list_display = [
         "reference",
@@ -66,12 +69,17 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
     readonly_fields = ["state_chip", "settled", "documents_link"]
 
     def get_retention_reason(self, obj: Batch) -> str:
+        """Return why a batch cannot be deleted, and what to do instead."""
         return gettext(
             "A batch cannot be deleted, because it is kept with its documents. You can cancel a "
             "batch that is not completed."
         )
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
+        """Return whether the person may cancel batches.
+
+        Django calls this for the action `cancel`.
+        """
         return request.user.has_perm(permissions.CANCEL_BATCH)
 
     @admin.action(description=_("Cancel selected batches"), permissions=["cancel"])
@@ -90,16 +98,20 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
 
     @admin.display(description=_("status"), ordering="state")
     def state_chip(self, batch: Batch) -> str:
+        """Return the state of the batch as a chip."""
         return render_work_chip(BatchState(batch.state))
 
     @admin.display(description=_("documents"))
     def documents_link(self, batch: Batch) -> str:
+        """Return a link to the documents of the batch."""
         query = f"batch__id__exact={batch.pk}"
         return _filtered("ingestion_document", query, gettext("Documents of this batch"))
 
 
 @admin.register(Packet)
 class PacketAdmin(UndeletableAdmin, CountedAdmin):
+    """Shows packets with the progress of their documents."""
+
     key = "packet"
     list_display = ["reference", "site", "settled", "batch", "created_at", "page"]
     list_filter = ["site__country", ("created_at", admin.DateFieldListFilter), "site"]
@@ -120,14 +132,17 @@ class PacketAdmin(UndeletableAdmin, CountedAdmin):
     readonly_fields = ["settled", "page", "documents_link", "retention_period"]
 
     def get_retention_reason(self, obj: Packet) -> str:
+        """Return why a packet cannot be deleted, with its retention period."""
         sentence = gettext("A packet and its documents cannot be deleted. {retention}")
         return sentence.format(retention=retention.describe_retention(obj.site.study))
 
     def ledger_site(self, obj: Packet) -> str:
+        """Return the number of the packet's site for its entries."""
         return obj.site.site_id
 
     @admin.display(description=_("retention"))
     def retention_period(self, packet: Packet) -> str:
+        """Return sentences about the retention period and the legal holds of the study."""
         return retention.describe_retention(packet.site.study)
 
     @admin.display(description=_("results"))
@@ -141,12 +156,15 @@ class PacketAdmin(UndeletableAdmin, CountedAdmin):
 
     @admin.display(description=_("documents"))
     def documents_link(self, packet: Packet) -> str:
+        """Return a link to the documents of the packet."""
         query = f"packet__id__exact={packet.pk}"
         return _filtered("ingestion_document", query, gettext("Documents of this packet"))
 
 
 @admin.register(Chunk)
 class ChunkAdmin(CountedAdmin):
+    """Shows chunks: the parts of a batch that a worker takes at once."""
+
     key = "chunk"
     list_display = [
         "id",
@@ -171,6 +189,7 @@ class ChunkAdmin(CountedAdmin):
 
     @admin.display(description=_("status"), ordering="state")
     def state_chip(self, chunk: Chunk) -> str:
+        """Return the state of the chunk as a chip."""
         return render_work_chip(ChunkState(chunk.state))
 
 

@@ -1,1 +1,1 @@
-"""Pages of one document: outcome, timeline, page images, copies, requests to the site."""
+"""Serves the pages of one document: outcome, timeline, page images, copies, site requests."""

@@ -1,4 +1,4 @@
-"""`/documents/<id>/copies/`: sign certified copies of a document and download them."""
+"""Signs and sends certified copies of a document, at `/documents/<id>/copies/`."""
 
 import tempfile
 from contextlib import ExitStack
@@ -23,6 +23,8 @@ from web.shell.forms import SignedForm, make_action_reason_field
 
 
 class CopyForm(SignedForm):
+    """Signs a certified copy, with its purpose."""
+
     reason = make_action_reason_field(
         _("Purpose of the copy"),
         _("Recorded in the audit trail and printed on the certificate."),

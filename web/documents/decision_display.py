@@ -1,4 +1,4 @@
-"""Decisions of QA as pages show them: the recorded ones, and the ones that a person can make."""
+"""Describes QA decisions for pages: the recorded ones, and those that a person can make."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -29,10 +29,12 @@ class SignedDecision:
 
     @property
     def declared_before(self) -> str:
+        """Return the declaration before the decision, in words."""
         return self._describe(self.decision.document_type, self.decision.doc_id)
 
     @property
     def declared_after(self) -> str:
+        """Return the declaration after the decision, in words."""
         return self._describe(self.decision.new_document_type, self.decision.new_doc_id)
 
     def _describe(self, document_type: str, doc_id: str) -> str:

@@ -1,4 +1,4 @@
-"""The page of one document, `/documents/<id>/`, and the download of its original."""
+"""Shows the page of one document, `/documents/<id>/`, and sends its original."""
 
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
@@ -39,6 +39,10 @@ _PLAIN_OUTCOMES = {
 
 @restrict_page(READ)
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
+    """Show one document: its outcome, its timeline, and the decisions about it.
+
+    Raises Http404 if the person cannot see the document.
+    """
     document = get_visible_document(request.user, pk)
     choices = list_choices(request.user, document, ACTIONS_ON_FILED)
     outcome = describe_outcome(document, for_staff=request.user.is_staff)
@@ -85,6 +89,8 @@ def _name_heading(document: Document, account: PageAccount | None) -> str:
 
 
 class DownloadForm(PlainForm):
+    """Asks staff for the reason of a download, which is recorded."""
+
     reason = make_action_reason_field(
         _("Reason for the download"), _("Recorded in the audit trail with the download.")
     )

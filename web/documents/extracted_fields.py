@@ -1,4 +1,4 @@
-"""The values that were read from a document, each with its page and how it was read.
+"""Lists the values that were read from a document, each with its page and how it was read.
 
 Values that an OCR engine read from an image are marked with the engine's confidence.
 """

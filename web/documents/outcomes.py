@@ -1,4 +1,4 @@
-"""The outcome of a document, for its site or for staff: what happened, why, and what to do.
+"""Describes a document's outcome for its site or for staff: what happened, why, what to do.
 
 `ingestion.rules.finding_texts` makes the sentences of the findings. This module selects the
 sentences and the actions for the state of the document: advice is shown only together with the
@@ -57,6 +57,7 @@ class DocumentOutcome:
 
     @property
     def can_be_corrected(self) -> bool:
+        """Return whether the site can correct the declaration."""
         return self.needs_site
 
     @property
@@ -98,14 +99,17 @@ class DocumentOutcome:
 
     @property
     def person(self) -> str:
+        """Return the declared person of the document, or ""."""
         return get_declared_person(self.document)
 
     @property
     def has_actions(self) -> bool:
+        """Return whether the site can do something about the document on its page."""
         return bool(self.can_be_corrected or self.can_be_replaced or self.upload_label)
 
     @property
     def main_finding(self) -> FindingDisplay | None:
+        """Return the finding that decided, or None."""
         return self.findings[0] if self.findings else None
 
 

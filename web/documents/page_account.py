@@ -1,4 +1,4 @@
-"""The account of a divided file's pages: to which document each belongs, or why to none."""
+"""Accounts for a divided file's pages: to which document each belongs, or why to none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

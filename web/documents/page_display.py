@@ -1,4 +1,4 @@
-"""The image of one page of a document, with marked areas, for `documents/_page_image.html`."""
+"""Describes the image of one page with its marked areas, for `documents/_page_image.html`."""
 
 from dataclasses import dataclass
 
@@ -31,6 +31,7 @@ class PageImage:
 
     @property
     def pixel_width(self) -> int:
+        """Return the width of the image in pixels."""
         return PREVIEW_WIDTH * self.zoom
 
     @property
@@ -40,6 +41,7 @@ class PageImage:
 
     @property
     def alt(self) -> str:
+        """Return the alternative text of the image."""
         sentence = _("Page {page} of {type}")
         if self.marked_areas:
             sentence = _("Page {page} of {type}, with the finding marked")

@@ -1,4 +1,4 @@
-"""`/documents/<id>/pages/<page>/`: the image of a page, and the areas of findings on it."""
+"""Serves the image of a page with its findings' areas, at `/documents/<id>/pages/<page>/`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Requests of a site for one document: retry its download, review it, correct its declaration."""
+"""Accepts a site's requests for one document: download again, review, correct the declaration."""
 
 from typing import Any
 
@@ -27,6 +27,8 @@ from web.shell.forms import (
 
 
 class ReviewRequestForm(PlainForm):
+    """Asks for the reason why QA should review a rejected document."""
+
     words = forms.CharField(
         label=_("Why do you think that the check is wrong?"),
         help_text=_("QA reads your text. Name the page, and describe what QA should check."),

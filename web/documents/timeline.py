@@ -1,4 +1,4 @@
-"""The timeline of a document, from the ledger: what happened, when, and by whom."""
+"""Builds the timeline of a document from the ledger: what happened, when, and by whom."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

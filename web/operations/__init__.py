@@ -1,1 +1,1 @@
-"""Pages for operations: dashboard, portals, stuck work."""
+"""Serves the pages of operations: dashboard, portals, stuck work."""

@@ -1,4 +1,4 @@
-"""The dashboard `/admin/ops/`, which updates itself every ten seconds.
+"""Serves the dashboard `/admin/ops/`, which updates itself every ten seconds.
 
 Each number links to the list that it counts. The number of queries does not depend on the number of
 documents.
@@ -51,14 +51,17 @@ class WorkerHosts:
 
     @property
     def alive(self) -> list[WorkerHost]:
+        """Return the hosts that still send heartbeats."""
         return [host for host, is_alive in self.all if is_alive]
 
     @property
     def at_work(self) -> int:
+        """Return the number of workers that are busy, on the hosts that are alive."""
         return sum(host.at_work for host in self.alive)
 
     @property
     def workers(self) -> int:
+        """Return the number of workers on the hosts that are alive."""
         return sum(host.workers for host in self.alive)
 
     @property
@@ -68,11 +71,13 @@ class WorkerHosts:
 
     @property
     def last_seen(self) -> datetime | None:
+        """Return the time of the last heartbeat of any host, or None."""
         return max((host.seen_at for host, _ in self.all), default=None)
 
 
 @restrict_page(READ, permission=VIEW_OPERATIONS)
 def dashboard(request: SignedIn) -> HttpResponse:
+    """Show the dashboard. With `X-Fragment`, return only the part that updates itself."""
     is_fragment = bool(request.headers.get("X-Fragment"))
     now, unsettled = timezone.now(), Document.objects.unsettled().count()
     context = {

@@ -1,4 +1,4 @@
-"""Portals on the dashboard: the used share of their request limit, and whether they respond."""
+"""Lists portals for the dashboard: the used share of their request limit, and their state."""
 
 import time
 from collections.abc import Mapping
@@ -30,10 +30,12 @@ class PortalLine:
 
     @property
     def is_at_limit(self) -> bool:
+        """Return whether the portal receives as many requests as its limit permits."""
         return self.used >= 1.0
 
     @property
     def bar(self) -> Bar:
+        """Return a bar of the used share of the limit, in per cent."""
         filled = max(1 if self.used > 0 else 0, min(100, round(100 * self.used)))
         at_limit = _("{percent}%, limit reached").format(percent=filled)
         text = at_limit if self.is_at_limit else f"{filled}%"

@@ -1,4 +1,4 @@
-"""The page `/admin/ops/stuck/`: items that need a person before they continue, with the actions."""
+"""Serves `/admin/ops/stuck/`: items that need a person before they continue, with the actions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -62,6 +62,7 @@ class StuckItemsForm(PlainForm):
 
 @restrict_page(READ, permission=VIEW_OPERATIONS)
 def stuck_items_page(request: SignedIn) -> HttpResponse:
+    """Show the items that need a person before they continue."""
     return _render_page(request)
 
 

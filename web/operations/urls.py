@@ -1,4 +1,4 @@
-"""URLs below /admin/ops/."""
+"""Defines the URLs below /admin/ops/."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Pages of packets: upload, list and progress."""
+"""Serves the pages of packets: upload, list and progress."""

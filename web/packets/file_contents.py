@@ -1,4 +1,4 @@
-"""The documents that an uploaded file seems to hold, as the upload form shows them."""
+"""Describes the documents that an uploaded file seems to hold, for the upload form."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +22,7 @@ class FileContents:
     advice: str  # what happens with the file, and what to do
 
     def as_json(self) -> dict[str, Any]:
+        """Return the proposal as a dict for the script of the form."""
         return asdict(self)
 
 

@@ -1,4 +1,4 @@
-"""The rules that a file has to meet before its bytes are accepted, with their sentences.
+"""Checks the rules that a file has to meet before its bytes are accepted, in sentences.
 
 The upload form, the addresses of its script and the resumable uploads apply the same rules.
 """

@@ -1,4 +1,4 @@
-"""Single files of the upload form, for its script: the addresses below `/packets/new/files/`.
+"""Handles single files of the upload form for its script, below `/packets/new/files/`.
 
 The script uploads the bytes of a file to `/uploads/` (`api.uploads.resumable`), and then adds the
 finished upload to the draft here. People can only reach the files of their own drafts.

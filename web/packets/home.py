@@ -1,4 +1,4 @@
-"""The start page of coordinators, `/`: documents that need an action, and their packets."""
+"""Shows the start page of coordinators, `/`: documents that need an action, and packets."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The page of a packet, `/packets/<reference>/`: its progress, then the outcome of each document.
+"""Shows the page of a packet, `/packets/<reference>/`: its progress, then each outcome.
 
 One view answers for the page and for its live parts: `poll.js` requests the same address with
 `X-Fragment: 1` and receives the live parts, or 304 while nothing has changed.
@@ -29,6 +29,10 @@ MAX_IMAGES_PER_PAGE = 40  # the pages of the documents have the other images
 
 @restrict_page(READ)
 def packet_page(request: SignedIn, reference: str) -> HttpResponse:
+    """Show a packet. With `X-Fragment`, return its live parts, or 304 if nothing has changed.
+
+    Raises Http404 if the person cannot see the packet.
+    """
     packet = _get_visible_packet(request.user, reference)
     has_worker = host_heartbeat.is_any_running()
     # The entity tag changes with every recorded transition of a document, so that a 304 response

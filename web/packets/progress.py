@@ -1,4 +1,4 @@
-"""The progress of a packet in words and numbers, computed from the counts of its states."""
+"""Describes the progress of a packet in words and numbers, from the counts of its states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,11 +31,16 @@ class PacketProgress:
 
     @property
     def settled(self) -> int:
+        """Return the number of documents that are settled.
+
+        A divided file counts as its documents.
+        """
         settled = SETTLED_STATES - {DocumentState.DIVIDED}
         return sum(number for state, number in self.counts.items() if state in settled)
 
     @property
     def is_done(self) -> bool:
+        """Return whether all documents are settled."""
         return self.settled == self.total
 
     @property
@@ -46,10 +51,12 @@ class PacketProgress:
 
     @property
     def is_stopped(self) -> bool:
+        """Return whether documents wait while no worker host is running."""
         return not self.is_done and not self.has_worker
 
     @property
     def on_file(self) -> int:
+        """Return the number of documents that are on file: filed now, or already before."""
         filed = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
         return sum(self.counts.get(state, 0) for state in filed)
 

@@ -1,4 +1,4 @@
-"""The upload form: reads a request, saves its files, and submits the packet.
+"""Implements the upload form: reads a request, saves its files, and submits the packet.
 
 The data flows one way: view (`web.packets.uploads`), form, draft (`ingestion.intake.drafts`),
 registration (`ingestion.intake.registration`). Each layer has one reason. The view knows HTTP. The
@@ -65,6 +65,7 @@ class UploadRow:
 
     @classmethod
     def of(cls, file: DraftFile) -> Self:
+        """Return the row of a file of the draft."""
         return cls(f"k{file.pk}", file.document_type, file.person, file.filename, file)
 
     @property
@@ -95,6 +96,7 @@ class UploadForm:
 
     @property
     def max_files(self) -> int:
+        """Return the largest number of files that the form accepts."""
         return drafts.get_max_files(self.corrects)
 
     @property
@@ -104,6 +106,7 @@ class UploadForm:
 
     @property
     def rows(self) -> list[UploadRow]:
+        """All rows: first those of received files, then those with inputs for one."""
         return self.file_rows + self.input_rows
 
     def load(self, parameters: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The upload of a packet, `/packets/new/`, and of a file that replaces one document.
+"""Serves the upload of a packet, `/packets/new/`, and of a file that replaces one document.
 
 Both use one form, which works with and without JavaScript. Its script uploads each file as soon as
 it is selected (`web.packets.files`).
@@ -30,6 +30,7 @@ from web.sites.required_documents import list_requirements
 
 @restrict_page(FORM)
 def upload_packet(request: SignedIn) -> HttpResponse:
+    """Show the upload form. With POST, save its files, or submit the packet."""
     if missing := eligibility.list_missing_for_upload(request.user):
         return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).select_related("study")

@@ -1,1 +1,1 @@
-"""Pages of QA: the review queue, the review of one document, and signed decisions."""
+"""Serves the pages of QA: the review queue, the review of one document, signed decisions."""

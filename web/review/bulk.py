@@ -1,4 +1,4 @@
-"""`/admin/review/together/`: actions on several documents.
+"""Applies one action to several documents, at `/admin/review/together/`.
 
 Reviewers can assign documents to themselves, and return documents of one code with the same note.
 They cannot file several documents at once: QA reads each document before it is filed.
@@ -31,6 +31,7 @@ MAX_DOCUMENTS_AT_ONCE = 50  # as on one page of the queue
 @restrict_page(CHANGE, permission=permissions.REVIEW_DOCUMENTS)
 @sensitive_post_parameters("password")
 def decide_several(request: SignedIn) -> HttpResponse:
+    """Assign the selected documents to the person, or return them to their sites."""
     documents = _get_selected_documents(request)
     if not documents:
         messages.warning(request, _("Select at least one document."))

@@ -1,4 +1,4 @@
-"""`/admin/review/<pk>/divide/`: the pages of a file, in which a reviewer marks its documents."""
+"""Serves `/admin/review/<pk>/divide/`, where a reviewer marks the documents of a file."""
 
 from django.http import HttpResponse
 from django.shortcuts import render

@@ -1,4 +1,4 @@
-"""The form in which a reviewer divides a file into documents.
+"""Defines the form in which a reviewer divides a file into documents.
 
 It has a few fields for each sheet of the file: what the sheet is, the type of the document that
 begins there, and the reason for which it is set aside. A document is a sheet on which one begins,
@@ -51,6 +51,7 @@ class Sheet:
 
     @property
     def name(self) -> str:
+        """Return the name of the page, for example "Page 3"."""
         return name_pages(self.page)
 
 

@@ -1,4 +1,4 @@
-"""The forms of the review: the filters of the queue, and the decision about a document."""
+"""Defines the forms of the review: the queue's filters, and the decision about a document."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""`/admin/review/models/`: models of document types, their comparison, and their activation.
+"""Serves `/admin/review/models/`: models of document types, their comparison and activation.
 
 QA leads see what a model judges better and worse, and activate it with a signature.
 """
@@ -42,6 +42,8 @@ CHANGE_LABELS = {
 
 
 class ActivationForm(SignedForm):
+    """Signs the activation of a model, with the reason."""
+
     reason = make_action_reason_field(
         gettext_lazy("Reason"),
         gettext_lazy("Describe why, with the figures that you considered."),

@@ -1,4 +1,4 @@
-"""The declared, the read and the registered name of the person of a document, for reviewers."""
+"""Compares the declared, the read and the registered name of a document's person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

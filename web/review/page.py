@@ -1,4 +1,4 @@
-"""`/admin/review/<pk>/`: the pages and findings of one document, and the decisions about it."""
+"""Serves `/admin/review/<pk>/`: a document's pages and findings, and the decisions about it."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -35,6 +35,7 @@ _STATES_WITH_VIEWERS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 @restrict_page(READ, permission=permissions.REVIEW_DOCUMENTS)
 def review_page(request: SignedIn, pk: int) -> HttpResponse:
+    """Show one document to its reviewer: a page with its areas, findings and possible decisions."""
     document = get_reviewed_document(pk)
     extraction, findings = get_last_extraction(document), document.current_findings
     count = max(document.pages or 0, len(extraction.pages) if extraction else 0, 1)
@@ -80,6 +81,7 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
 
 @restrict_page(CHANGE, permission=permissions.REVIEW_DOCUMENTS)
 def assign_to_me(request: SignedIn, pk: int) -> HttpResponse:
+    """Assign the document to the person, unless it no longer waits for a decision."""
     document = get_reviewed_document(pk)
     if assignments.assign(document, request.user, by=request.user):
         messages.success(request, _("This document is assigned to you."))

@@ -1,4 +1,4 @@
-"""`/admin/review/`: the documents that wait for QA, the longest wait first."""
+"""Serves `/admin/review/`: the documents that wait for QA, the longest wait first."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,6 +34,7 @@ class QueueRow:
 
 @restrict_page(READ, permission=permissions.REVIEW_DOCUMENTS)
 def review_queue(request: SignedIn) -> HttpResponse:
+    """Show the review queue with its filters, in pages."""
     form = FilterForm(request.GET)
     queue_filter = form.to_queue_filter(request.user)
     queue = assignments.filter_queue(queue_filter)

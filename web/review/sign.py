@@ -1,4 +1,4 @@
-"""`/admin/review/<pk>/sign/?action=...`: the form of a decision, with its signature.
+"""Serves `/admin/review/<pk>/sign/?action=...`: the form of a decision, with its signature.
 
 With `X-Fragment: 1`, only the form is returned, which `review.js` shows in a dialog. Without
 JavaScript, the form is a page of its own.

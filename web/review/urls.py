@@ -1,4 +1,4 @@
-"""URLs below /admin/review/."""
+"""Defines the URLs below /admin/review/."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Parts that all pages share: access, forms, navigation, state display."""
+"""Provides what all pages share: access, forms, navigation, state display."""

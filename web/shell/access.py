@@ -1,4 +1,4 @@
-"""Access to pages: one decorator states the methods and the permission of each view.
+"""Restricts pages: one decorator states the methods and the permission of each view.
 
 Django's `LoginRequiredMiddleware` demands sign-in for every view. A view that people can open
 without it is marked with `login_not_required` where it is defined.

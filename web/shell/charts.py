@@ -1,4 +1,4 @@
-"""Charts as numbers, which the templates of `charts/` draw as SVG without a library.
+"""Computes charts as numbers, which the templates of `charts/` draw as SVG without a library.
 
 A drawing is stretched to the width of its place. Labels stand beside it as text, so that they stay
 readable on a telephone. Style attributes are not possible, because the content security policy
@@ -21,6 +21,8 @@ _ROUND_NUMBERS = (1, 2, 2.5, 5, 10)  # times a power of ten: the possible ends o
 
 @dataclass(frozen=True, slots=True)
 class ChartSeries:
+    """Describes the values of one series, with its name and its colour."""
+
     name: str
     tone: str  # c1, c2 or c3: the chart colours of tokens.css
     values: Sequence[int]
@@ -28,6 +30,8 @@ class ChartSeries:
 
 @dataclass(frozen=True, slots=True)
 class ChartRectangle:
+    """Describes a rectangle of a chart, in the units of its drawing."""
+
     x: float
     y: float
     width: float
@@ -52,6 +56,7 @@ class ColumnChart:
 
     @property
     def width(self) -> float:
+        """Return the width of the drawing in its own units."""
         return COLUMN_STEP * len(self.labels)
 
     @property
@@ -62,6 +67,7 @@ class ColumnChart:
 
     @property
     def grid_lines(self) -> list[float]:
+        """Return the heights of the grid lines, from the top."""
         return [HEIGHT - HEIGHT * tick / self.top for tick in self.ticks]
 
     @property
@@ -118,6 +124,7 @@ class AreaChart:
 
     @property
     def width(self) -> float:
+        """Return the width of the drawing in its own units."""
         return COLUMN_STEP * max(1, len(self.values) - 1)
 
     @property
@@ -135,6 +142,7 @@ class AreaChart:
 
     @property
     def rows(self) -> list[tuple[str, int]]:
+        """Return the rows of the table with the same numbers: a label and a value."""
         return list(zip(self.labels, self.values, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""The signed-in person and the requested page, for the middlewares of all pages."""
+"""Finds the signed-in person and the requested page, for the middlewares of all pages."""
 
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest

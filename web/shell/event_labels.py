@@ -1,4 +1,4 @@
-"""Labels of the ledger's events, states and actors on pages."""
+"""Labels the ledger's events, states and actors for pages."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Base classes and fields of forms: the product's style, and the electronic signature."""
+"""Defines base classes and fields of forms: the style, and the electronic signature."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The start page of each role, to which sign-in and the address `/` lead."""
+"""Finds the start page of each role, to which sign-in and the address `/` lead."""
 
 from django.urls import reverse
 

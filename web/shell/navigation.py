@@ -1,4 +1,4 @@
-"""The navigation of the header: the pages that a person may open, and the current one.
+"""Builds the navigation of the header: the pages that a person may open, and the current one.
 
 `navigation` is a context processor for every page, including the admin's. Each item is shown by
 permission, so a role that gains the permission gains the item.
@@ -21,6 +21,8 @@ from web import permissions
 
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
+    """Describes an item that the header can have, and who sees it."""
+
     label: Promise
     url_name: str
     is_visible_to: Callable[[User], bool]
@@ -30,6 +32,8 @@ class NavigationItem:
 
 @dataclass(frozen=True, slots=True)
 class NavigationLink:
+    """Describes a link in the header of one page."""
+
     label: Promise
     url: str
     is_current: bool

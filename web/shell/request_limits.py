@@ -1,4 +1,4 @@
-"""Limits on the size of requests: of the body before it is read, and of each file while it arrives.
+"""Limits the size of requests: of the body before it is read, and of each file while it arrives.
 
 Without these limits, a person who is not signed in could fill the disk, because Django reads a
 whole form to find its CSRF token. `api.http.request_bodies` has the limits of the API, which apply

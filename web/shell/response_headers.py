@@ -1,4 +1,4 @@
-"""Security headers of responses, in addition to the content security policy of pages."""
+"""Adds security headers to responses, besides the content security policy of pages."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The icon, colour and label of each state, and their markup for templates and the admin.
+"""Defines the icon, colour and label of each state, and renders them for templates and admin.
 
 A state is always shown by icon, word and colour together, never by colour alone. The colours are
 classes of components.css. There are no style attributes: the content security policy blocks them.

@@ -1,4 +1,4 @@
-"""The format of days, times and declared documents in sentences that are built in Python."""
+"""Formats days, times and declared documents for sentences that are built in Python."""
 
 from datetime import UTC, date, datetime
 

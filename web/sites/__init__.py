@@ -1,1 +1,1 @@
-"""Pages of sites: expected documents and their completeness."""
+"""Serves the pages of sites: expected documents and their completeness."""

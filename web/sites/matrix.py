@@ -1,4 +1,4 @@
-"""The matrix of sites and required documents, `/sites/`, with its filters and as CSV.
+"""Builds the matrix of sites and required documents, `/sites/`, with its filters and as CSV.
 
 The cells are computed for each request. If there are many sites, their order and the filters use
 summaries that a worker updates every few minutes (docs/adr/0025).
@@ -67,12 +67,16 @@ class MatrixCell:
 
 @dataclass(frozen=True, slots=True)
 class CompletenessRow:
+    """Describes a site with one cell for each column of the matrix."""
+
     readiness: SiteReadiness
     cells: Sequence[MatrixCell | None]  # None if the document is not required at the site
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
+    """Describes the matrix of sites and document types."""
+
     columns: Sequence[str]  # names of document types
     rows: Sequence[CompletenessRow]
 
@@ -104,6 +108,7 @@ class SiteFilterForm(forms.Form):
 
     @property
     def active_filters(self) -> dict[str, Any]:
+        """Return the filters with a value, by name."""
         return {name: value for name, value in self.cleaned_data.items() if value}
 
     def filter_sites(self, sites: "QuerySet[Site]") -> "QuerySet[Site]":

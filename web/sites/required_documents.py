@@ -1,4 +1,7 @@
-"""The required documents of one site, `/sites/<number>/`. `web.sites.sites` lists all sites."""
+"""Shows the required documents of one site, at `/sites/<number>/`.
+
+`web.sites.sites` lists all sites.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""All visible sites: their required documents at `/sites/`, and their metrics at `/figures/`."""
+"""Shows all visible sites: required documents at `/sites/`, and metrics at `/figures/`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,6 +71,7 @@ def required_documents_csv(request: SignedIn) -> StreamingHttpResponse:
 
 @restrict_page(READ)
 def metrics_page(request: SignedIn) -> HttpResponse:
+    """Show the metrics of the selected sites over a period, whose length is in days."""
     visible = Site.objects.visible_to(request.user)
     filter_form = SiteFilterForm(request.GET, visible)
     sites = filter_form.filter_sites(visible)
@@ -135,6 +136,7 @@ class Completeness:
 
     @property
     def percent(self) -> int | None:
+        """Return the share of met requirements in per cent, or None if nothing is required."""
         return metrics.compute_percentage(self.met, self.needed)
 
 

@@ -1,4 +1,4 @@
-"""Template tags and filters for icons, chips, times, sizes and error messages."""
+"""Defines template tags and filters for icons, chips, times, sizes and error messages."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Template filters for labels of verification modes and anchors."""
+"""Defines template filters for labels of verification modes and anchors."""
 
 from django import template
 
@@ -10,10 +10,12 @@ register = template.Library()
 
 @register.filter
 def mode_name(mode: str) -> str:
+    """Return the label of a verification mode."""
     return str(MODES.get(mode, mode))
 
 
 @register.filter
 def anchor_name(anchor: str) -> str:
+    """Return the label of a kind of anchor."""
     labels = {kind.name: kind.label for kind in ANCHOR_KINDS}
     return str(labels.get(anchor, anchor))

@@ -1,1 +1,1 @@
-"""Pages of the audit trail: entries, verification, exports, reviews."""
+"""Serves the pages of the audit trail: entries, verification, exports, reviews."""

@@ -1,4 +1,4 @@
-"""`/admin/audit/verify/`: the status of the hash chain, its anchors and its last verifications."""
+"""Serves `/admin/audit/verify/`: the status of the chain, its anchors and last verifications."""
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -18,6 +18,7 @@ MAX_VERIFICATIONS_SHOWN = 5
 
 @restrict_page(READ, permission=VIEW_ENTRIES)
 def verification_overview(request: SignedIn) -> HttpResponse:
+    """Show the status of the ledger, its anchors, and its last verifications."""
     verifications = runs.list_latest_runs(MAX_VERIFICATIONS_SHOWN)
     names = event_labels.name_actors(run.asked_by for run in verifications)
     context = {
@@ -34,6 +35,7 @@ def verification_overview(request: SignedIn) -> HttpResponse:
 
 @restrict_page(CHANGE, permission=VERIFY_LEDGER)
 def start_verification(request: SignedIn) -> HttpResponse:
+    """Request a verification, and redirect to the page with its progress."""
     return redirect("trail_check", runs.request_check(request.user.actor_name).pk)
 
 

@@ -1,4 +1,4 @@
-"""Ledger entries for pages: the event, the change of state, the actor, the time and the reason."""
+"""Describes ledger entries for pages: event, change of state, actor, time and reason."""
 
 import json
 from collections.abc import Iterable, Mapping

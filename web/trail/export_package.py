@@ -1,4 +1,4 @@
-"""The contents of a finished export, read from the manifest in its package."""
+"""Reads the contents of a finished export from the manifest in its package."""
 
 import hashlib
 import json
@@ -12,6 +12,8 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class ExportPackage:
+    """Describes the contents of an export that can be downloaded."""
+
     name: str
     size: int  # bytes
     entries: int

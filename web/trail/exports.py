@@ -1,4 +1,4 @@
-"""`/admin/audit/export/`: select, confirm, create and download an export of the audit trail.
+"""Serves `/admin/audit/export/`: select, confirm, create and download an export of the trail.
 
 The selection has two steps, each with its own address, so that the Back button of browsers works.
 """
@@ -32,6 +32,7 @@ MAX_EXPORTS_SHOWN = 20
 
 @restrict_page(READ, permission=EXPORT_LEDGER)
 def export_list(request: SignedIn) -> HttpResponse:
+    """List the latest exports, with who requested them and what they contain."""
     jobs = background_jobs.list_latest_jobs(KIND, MAX_EXPORTS_SHOWN)
     names = event_labels.name_actors(job.asked_by for job in jobs)
     rows = [(job, names.get(job.asked_by, job.asked_by), describe_selection(job)) for job in jobs]

@@ -1,4 +1,7 @@
-"""The forms of the audit trail. A period includes its first and its last day, both in UTC."""
+"""Defines the forms of the audit trail.
+
+A period includes its first and its last day, both in UTC.
+"""
 
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
@@ -62,6 +65,8 @@ class SiteForm(PlainForm):
 
 
 class SearchForm(SiteForm):
+    """Searches the audit trail by site, period, document, person and event."""
+
     doc_id = _text_field(gettext_lazy("Document"))
     person = _text_field(gettext_lazy("User name"))
     event = forms.ChoiceField(
@@ -146,6 +151,8 @@ class ExportForm(SiteForm):
 
 
 class AuditReviewForm(SignedForm, SiteForm):
+    """Signs a review of the audit trail, with its scope and its outcome."""
+
     since = _day_field(gettext_lazy("First day"))
     until = _day_field(gettext_lazy("Last day"), gettext_lazy("Not later than today."))
     filters = _text_field(

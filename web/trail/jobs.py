@@ -1,4 +1,4 @@
-"""The page of a background job of the audit trail, which shows the progress until the job ends."""
+"""Renders the page of a background job, which shows the progress until the job ends."""
 
 from collections.abc import Mapping
 from typing import Any

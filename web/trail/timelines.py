@@ -1,4 +1,4 @@
-"""`/admin/audit/`: the entries of everything, of a site, of a packet, and of a document."""
+"""Serves `/admin/audit/`: the entries of everything, of a site, a packet, or a document."""
 
 from dataclasses import replace
 
@@ -49,6 +49,10 @@ def document_trail(request: SignedIn, pk: int) -> HttpResponse:
 
 @restrict_page(READ, permission=VIEW_ENTRIES)
 def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
+    """Show the entries of a packet, its batch and its documents, the newest first.
+
+    Raises Http404 if the person cannot see the packet.
+    """
     visible = Packet.objects.visible_to(request.user).select_related("site", "batch")
     packet = get_object_or_404(visible, reference=reference)
     context = {
@@ -60,6 +64,10 @@ def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
 
 @restrict_page(READ, permission=VIEW_ENTRIES)
 def site_trail(request: SignedIn, site_id: str) -> HttpResponse:
+    """Show the entries of one site, the newest first.
+
+    Raises Http404 if the person cannot see it.
+    """
     visible = Site.objects.visible_to(request.user).select_related("study")
     site = get_object_or_404(visible, site_id=site_id)
     context = {"site": site, **_list_newest(request, EntrySearch(sites=[site.site_id]))}

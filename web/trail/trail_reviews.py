@@ -1,4 +1,4 @@
-"""`/admin/audit/reviews/`: signed reviews of the audit trail, and when the next one is due."""
+"""Serves `/admin/audit/reviews/`: signed reviews of the audit trail, and the next due date."""
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -21,6 +21,7 @@ MEANING = "review"  # of the signature, 21 CFR 11.50(a)(3)
 
 @restrict_page(READ, permission=VIEW_TRAIL_REVIEWS)
 def review_list(request: SignedIn) -> HttpResponse:
+    """List the signed reviews, and when the next one is due."""
     due = trail_reviews.compute_review_due()
     reviews = Paginator(trail_reviews.list_reviews(), REVIEWS_PER_PAGE).get_page(
         request.GET.get("page")
@@ -40,6 +41,7 @@ def review_list(request: SignedIn) -> HttpResponse:
 
 @restrict_page(READ, permission=VIEW_TRAIL_REVIEWS)
 def audit_review_page(request: SignedIn, pk: int) -> HttpResponse:
+    """Show one signed review, and whether its entries changed since. Raises Http404."""
     review = trail_reviews.find_review(pk)
     if review is None:
         raise Http404
@@ -55,6 +57,7 @@ def audit_review_page(request: SignedIn, pk: int) -> HttpResponse:
 @restrict_page(FORM, permission=SIGN_TRAIL_REVIEW)
 @sensitive_post_parameters("password")
 def new_review(request: SignedIn) -> HttpResponse:
+    """Show the form of a review. With POST, sign the review."""
     # The due period reaches from the first day without a review to yesterday.
     today = timezone.now().date()
     first_day = min(trail_reviews.compute_review_due().since or today, today)

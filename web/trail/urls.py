@@ -1,4 +1,7 @@
-"""URLs below /admin/audit/. The admin answers the other addresses, with the stored entries."""
+"""Defines the URLs below /admin/audit/.
+
+The admin answers the other addresses, with the stored entries.
+"""
 
 from django.urls import path
 
