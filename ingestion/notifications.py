@@ -1,4 +1,4 @@
-"""Digests: emails to people of sites when a packet is done or needs their attention.
+"""Sends digests: emails to people of sites when a packet is done or needs their attention.
 
 A digest only says that there is something on the pages, so each change is reported at most once.
 `send_due` posts a message of the outbox for each person with news. Its handler stores what the
@@ -70,6 +70,7 @@ class PacketNews:
 
     @property
     def address(self) -> str:
+        """Return the URL of the packet's page."""
         return make_page_address("packet", self.packet.reference)
 
 

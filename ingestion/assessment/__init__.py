@@ -1,4 +1,4 @@
-"""Assessment of a corpus: every file is read and judged as if it were filed, and nothing is filed.
+"""Assesses a corpus: reads and judges every file as if it were filed, and files nothing.
 
 truth        what is known about the files, and the criteria that the rules have to meet
 assess       reads and judges the files

@@ -1,4 +1,4 @@
-"""The truth about the files of a corpus, and the criteria that an assessment has to meet.
+"""Reads the truth about the files of a corpus, and the criteria of an assessment.
 
 A truth file is JSON: a list of files, or an object with `files` and `criteria`. Each file names its
 documents, their pages and types, and some of the values that are printed in them
@@ -149,6 +149,7 @@ class TrueFile(BaseModel):
 
     @property
     def true_documents(self) -> tuple[TrueDocument, ...]:
+        """Return the documents of the list, or the whole file as one document if it has a type."""
         if self.documents or not self.type:
             return self.documents
         whole = TrueDocument(

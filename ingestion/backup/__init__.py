@@ -1,4 +1,4 @@
-"""Backups and their restoration (docs/adr/0028).
+"""Creates and restores backups (docs/adr/0028).
 
 `DIR/archive/` contains the files of the archive under their SHA-256 digests, for all backups in DIR
 together. Each backup is a folder beside it, whose name is the time at which it began. It contains

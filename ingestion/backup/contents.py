@@ -1,4 +1,4 @@
-"""The contents of a backup: its manifest, its list of files, and their verification."""
+"""Describes the contents of a backup: its manifest and its list of files; and verifies them."""
 
 import fcntl
 import hashlib
@@ -26,6 +26,8 @@ class BackupError(Exception):
 
 
 class BackupFileKind(StrEnum):
+    """Lists the kinds of files in a backup."""
+
     ARCHIVE = "archive"  #: named by its SHA-256 digest, in the pool
     SPOOL = "spool"  #: named by its key
     ANCHORS = "anchors"  #: below ANCHOR_DIR
@@ -126,6 +128,7 @@ class BackupFileList:
         self.files = self.bytes = 0
 
     def add(self, item: BackupFile) -> None:
+        """Write the line of one file, and count the file with its bytes."""
         line = json.dumps(asdict(item), sort_keys=True) + "\n"
         self._out.write(line)
         self._digest.update(line.encode())
@@ -138,6 +141,7 @@ class BackupFileList:
         return self._digest.hexdigest()
 
     def close(self) -> None:
+        """Close the file."""
         self._out.close()
 
 

@@ -1,4 +1,4 @@
-"""The creation of backups while work continues.
+"""Creates backups while work continues.
 
 The order of the steps makes a backup consistent. The first step fixes the moment of the database.
 Soon afterwards the spool is copied, because files leave it when they are archived. Then the

@@ -1,4 +1,4 @@
-"""Copies of files for backups: hashed while they are copied. This module uses no models."""
+"""Copies files for backups, and hashes them meanwhile. This module uses no models."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The restoration of a backup into an empty installation, and the verification of the result.
+"""Restores a backup into an empty installation, and verifies the result.
 
 Nothing is written before every file of the backup was read and found to be unchanged. The database
 is restored last: a process that dies earlier leaves an installation that does not work.

@@ -1,4 +1,4 @@
-"""The file certificate.pdf: what is certified, by whom, and how to check it with `sha256sum`.
+"""Draws certificate.pdf: what is certified, by whom, and how to check it with `sha256sum`.
 
 It is in the language of the installation.
 """

@@ -1,4 +1,4 @@
-"""Certification: signs for certified copies of filed documents and writes their packages (R29).
+"""Records signed certifications of filed documents, and writes the packages of their copies (R29).
 
 The rules are 21 CFR 11.10(b) and ICH E6(R3), "certified copy". The signature is a ledger entry,
 `document.certified`. The package is made from that entry for each download and has the same bytes

@@ -1,4 +1,4 @@
-"""The zip package of a certified copy.
+"""Writes the zip package of a certified copy.
 
 In the same language, the same signature and bytes always give the same package.
 Nothing is compressed, so that the result does not depend on the version of a library. Only the

@@ -16,6 +16,8 @@ from enum import StrEnum
 
 
 class BreakerState(StrEnum):
+    """Lists the states of a circuit breaker. HALF_OPEN lets single probes through."""
+
     CLOSED = "CLOSED"
     OPEN = "OPEN"
     HALF_OPEN = "HALF_OPEN"
@@ -23,6 +25,11 @@ class BreakerState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakerSettings:
+    """Limits the failures within a window after which a portal is left alone.
+
+    Times are in seconds.
+    """
+
     # More than the tries of one document, so that a single document that its portal cannot serve
     # does not make the portal look as if it were down.
     failures: int = 5

@@ -14,6 +14,8 @@ from enum import Enum
 
 
 class PollOutcome(Enum):
+    """Lists the outcomes of a poll."""
+
     ALL_PROCESSED = "all processed"
     PROGRESS_MADE = "progress made"  #: Poll again; the count of retries starts at zero.
     RETRY_NEEDED = "retry needed"  #: Nothing changed since the last poll; poll again.

@@ -141,6 +141,7 @@ class DocumentPart:
     person: str = ""
 
     def as_json(self) -> dict[str, Any]:
+        """Return the part as it is stored: its pages, its type and, if known, its person."""
         person = {"person": self.person} if self.person else {}
         return {**_pages_as_json(self.pages), "type": self.document_type, **person}
 
@@ -154,6 +155,7 @@ class PageExclusion:
     reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
+        """Return the exclusion as it is stored: its page, its use and its reason."""
         return {**_pages_as_json(self.page), "use": str(self.use), "reason": self.reason}
 
 

@@ -7,6 +7,8 @@ from ingestion.core.retry import RetryRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
+    """Limits how much the core does at once, and how long. Times are in seconds."""
+
     fetchers: int = 16  # documents that are fetched at the same time, over all sites
     settlers: int = 16  # documents that are parsed and filed at the same time
     queue_depth: int = 4  # documents of one portal that wait in memory; then feeding it blocks

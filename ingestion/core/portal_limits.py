@@ -99,6 +99,7 @@ class LocalPortalLimit:
         self.breaker = Breaker()
 
     async def reserve(self, wanted: int) -> SlotReservation:
+        """Reserve slots: at most `wanted`, one while the breaker probes, none while it is open."""
         now = self._clock()
         was_closed = self.breaker.state is BreakerState.CLOSED
         self.breaker, is_permitted = self.breaker.request_permission(now, self._settings)
@@ -119,11 +120,13 @@ class LocalPortalLimit:
         )
 
     async def give_back(self, reservation: SlotReservation, unused: int) -> None:
+        """Give the last `unused` slots back, unless there is a later reservation."""
         if reservation.receipt == self._number:
             self._tat -= unused * self._rate.interval
             self._number += 1
 
     async def report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
+        """Record the outcome of a request, and return the health of the portal after it."""
         now = self._clock()
         self.breaker = compute_next_breaker(self.breaker, outcome, now, self._settings)
         if outcome is RequestOutcome.DELIVERED:

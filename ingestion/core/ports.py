@@ -197,4 +197,6 @@ class Recorder(Protocol):
 class DocumentReader(Protocol):
     """The port to the parser processes, which turn bytes into a decision."""
 
-    async def read(self, item: WorkItem, fetched: Fetched) -> Any: ...
+    async def read(self, item: WorkItem, fetched: Fetched) -> Any:
+        """Return the decision about the fetched bytes, which `Recorder.conclude` receives."""
+        ...

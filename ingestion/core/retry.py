@@ -39,6 +39,7 @@ class RetryPolicy:
 
     @property
     def blames_portal(self) -> bool:
+        """Return whether the portal is to blame, so that the tries are not limited."""
         return self.max_tries is None
 
     def is_exhausted(self, counted_tries: int) -> bool:

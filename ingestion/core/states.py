@@ -17,6 +17,8 @@ class IllegalMove(Exception):
 
 
 class DocumentState(StrEnum):
+    """Lists the states of a document."""
+
     RECEIVED = "RECEIVED"  #: Registered; not fetched yet, or waiting for the next attempt.
     VALIDATING = "VALIDATING"  #: The bytes are here; being read and checked.
     IN_REVIEW = "IN_REVIEW"  #: The checks are in doubt; QA decides.
@@ -40,6 +42,7 @@ class DocumentState(StrEnum):
         return self not in {DocumentState.RECEIVED, DocumentState.VALIDATING}
 
     def can_become(self, other: "DocumentState") -> bool:
+        """Return whether a document may move from this state to the other."""
         return other in DOCUMENT_MOVES[self]
 
 
@@ -96,6 +99,8 @@ UNSETTLED_STATES = (_D.RECEIVED, _D.VALIDATING)  # a tuple, because an index con
 
 
 class BatchState(StrEnum):
+    """Lists the states of a batch."""
+
     SUBMITTED = "SUBMITTED"  #: Registered.
     QUEUED = "QUEUED"  #: The chunks wait for a shift.
     IN_PROGRESS = "IN_PROGRESS"  #: A shift has leased the first chunk.
@@ -105,9 +110,11 @@ class BatchState(StrEnum):
 
     @property
     def is_final(self) -> bool:
+        """Return whether a batch stays in this state for ever."""
         return not BATCH_MOVES[self]
 
     def can_become(self, other: "BatchState") -> bool:
+        """Return whether a batch may move from this state to the other."""
         return other in BATCH_MOVES[self]
 
 
@@ -129,6 +136,8 @@ State = TypeVar("State", DocumentState, BatchState)
 
 
 class ChunkState(StrEnum):
+    """Lists the states of a chunk."""
+
     WAITING = "WAITING"  #: Due at `next_dispatch_at`.
     RUNNING = "RUNNING"  #: Leased by a shift.
     DONE = "DONE"  #: All documents are settled.

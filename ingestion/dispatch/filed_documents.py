@@ -34,6 +34,7 @@ class FiledDocument(NamedTuple):
 
     @property
     def pages(self) -> tuple[int, int, str]:
+        """Return the first page, the last page and the region of the file that the document has."""
         return self.first_page, self.last_page, self.region
 
 

@@ -59,6 +59,7 @@ class ReservedTokens:
 
     @property
     def tat(self) -> float:
+        """Return the theoretical arrival time after this reservation (GCRA), in seconds."""
         return self.receipt / 1e6
 
 

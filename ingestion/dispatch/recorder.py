@@ -50,16 +50,22 @@ class DatabaseRecorder:
         self.postpone = postpone
 
     async def start_attempt(self, item: WorkItem) -> bool:
+        """Count an attempt. Returns False if the attempts were used up and the document is held."""
         step = StartAttempt(**self._fence(item), max_attempts=self._max_attempts)
         return bool(await self._apply_step(step))
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
+        """Record that the bytes are here. Returns False if the same bytes are on file already.
+
+        An uploaded file that is on file already leaves the spool.
+        """
         is_new = bool(await self._apply_step(StartChecking(**self._fence(item), fetched=fetched)))
         if not is_new:
             await self._drop_upload(item)
         return is_new
 
     async def record_unchanged(self, item: WorkItem, answer: NotModified) -> bool:
+        """Record that the version on file is current. Returns False if it is no longer on file."""
         if item.filed is None:
             return False
         step = RecordUnchanged(**self._fence(item), filed=item.filed, answer=answer)
@@ -73,9 +79,11 @@ class DatabaseRecorder:
         await self._drop_upload(item)
 
     async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
+        """Record a failed request, and when it is repeated."""
         await self._apply_step(RecordFetchFailure(**self._fence(item), failure=failure))
 
     async def record_early_decision(self, item: WorkItem, decision: EarlyDecision) -> None:
+        """Reject or hold a document that was not read."""
         await self._apply_step(RecordEarlyDecision(**self._fence(item), decision=decision))
 
     def _fence(self, item: WorkItem) -> dict[str, Any]:

@@ -39,13 +39,16 @@ class DatabaseTransport:
     """
 
     def wake_worker(self) -> None:
+        """Add a row that asks any worker to start a shift."""
         _enqueue_shift()
 
     def find_pending_wakeup(self) -> str:
+        """Return the key of the oldest row that no cluster has taken, or ""."""
         waiting = self._wakeups().filter(lock__lte=timezone.now())
         return str(waiting.order_by("pk").values_list("pk", flat=True).first() or "")
 
     def purge(self, older_than: timedelta) -> int:
+        """Delete the rows of older wakeups, taken or not. Returns their number."""
         now = timezone.now()
         # `lock` is the time at which the wakeup was sent. When a worker takes it, django-q2 sets
         # `lock` to the time, `retry` seconds later, at which it would deliver the wakeup again.
@@ -64,14 +67,17 @@ class RedisTransport:
     """
 
     def wake_worker(self) -> None:
+        """Add an element to the list that asks any worker to start a shift."""
         _enqueue_shift()
 
     def find_pending_wakeup(self) -> str:
+        """Return the oldest element of the list, or ""."""
         broker = get_broker()
         oldest = broker.connection.lrange(broker.list_key, 0, 0)
         return "".join(wakeup.decode() for wakeup in oldest)
 
     def purge(self, older_than: timedelta) -> int:
+        """Return 0, because Redis keeps no wakeups after they were taken."""
         return 0
 
 

@@ -68,6 +68,7 @@ class StartAttempt(WorkerStep):
     max_attempts: int
 
     def apply(self, document: Document, on_file: FiledDocuments) -> bool:
+        """Count the attempt, or hold the document. Raises LeaseLost if it was moved meanwhile."""
         if document.attempts < self.max_attempts:
             if not document.change({"attempts": document.attempts + 1}):
                 raise LeaseLost(f"{document.subject} was moved by another process")
@@ -87,6 +88,7 @@ class StartChecking(WorkerStep):
     fetched: Fetched
 
     def apply(self, document: Document, on_file: FiledDocuments) -> bool:
+        """Move the document to VALIDATING, or to DEDUPED if its bytes are on file."""
         document.sha256, document.size = self.fetched.sha256, self.fetched.size
         if twin := on_file.find_twin(document):
             _dedupe(document, twin)
@@ -102,6 +104,7 @@ class StartChecking(WorkerStep):
         return True
 
     def sha256_to_find(self, document: Document) -> str:
+        """Return the SHA-256 of the fetched bytes, which may be on file."""
         return self.fetched.sha256
 
 
@@ -116,6 +119,7 @@ class RecordUnchanged(WorkerStep):
     answer: NotModified
 
     def apply(self, document: Document, on_file: FiledDocuments) -> bool:
+        """Move the document to DEDUPED. Returns False if the version is no longer on file."""
         document.sha256 = self.filed.sha256
         if twin := on_file.find_twin(document):
             document.size = twin.size
@@ -123,6 +127,7 @@ class RecordUnchanged(WorkerStep):
         return twin is not None
 
     def sha256_to_find(self, document: Document) -> str:
+        """Return the SHA-256 of the version that the portal calls current."""
         return self.filed.sha256
 
 
@@ -136,6 +141,10 @@ class RecordFetchFailure(WorkerStep):
     failure: FetchFailure
 
     def apply(self, document: Document, on_file: FiledDocuments) -> None:
+        """Store the tries and the time of the next one.
+
+        Raises LeaseLost if it was moved meanwhile.
+        """
         if document.state != DocumentState.RECEIVED:
             raise LeaseLost(f"{document.subject} was moved by another process")
         failure, now = self.failure, read_database_time()
@@ -170,6 +179,10 @@ class Conclude(WorkerStep):
     checked: CheckedDocument
 
     def apply(self, document: Document, on_file: FiledDocuments) -> DocumentState:
+        """Move the document to the state of its verdict, or divide it. Returns the new state.
+
+        A document whose bytes were filed meanwhile moves to DEDUPED.
+        """
         verdict, read = self.checked.verdict, self.checked.read
         if divided := self._choose_division(document):
             division.divide(
@@ -206,6 +219,7 @@ class Conclude(WorkerStep):
         return document.sha256
 
     def extraction(self, document: Document) -> Extraction | None:
+        """Return the row with what was read, or None if the file could not be read."""
         if self.checked.read is None:
             return None
         cut = self.checked.cut
@@ -239,6 +253,7 @@ class RecordEarlyDecision(WorkerStep):
     decision: EarlyDecision
 
     def apply(self, document: Document, on_file: FiledDocuments) -> None:
+        """Move the document to HELD or REJECTED, with the finding of the decision."""
         finding = RuleFinding(self.decision.code, facts=self.decision.facts)
         state = DocumentState.HELD if self.decision.is_held else DocumentState.REJECTED
         move_document(document, state, findings=[finding], primary=finding)

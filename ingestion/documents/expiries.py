@@ -46,6 +46,7 @@ class ExpiryNotice:
 
     @property
     def code(self) -> str:
+        """Return the finding code of the notice: that the document expires, or has expired."""
         return "EXPIRES_SOON" if self.days_before else "EXPIRED_DOCUMENT"
 
     @property

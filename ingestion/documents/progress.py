@@ -38,10 +38,12 @@ class BatchProgress:
 
     @property
     def settled(self) -> int:
+        """Return the number of documents that are settled."""
         return sum(n for name, n in self.states.items() if DocumentState(name) in SETTLED_STATES)
 
     @property
     def is_final(self) -> bool:
+        """Return whether the batch has ended."""
         return self.state.is_final
 
     def as_json(self) -> dict[str, Any]:

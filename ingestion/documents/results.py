@@ -54,6 +54,7 @@ class DocumentResult:
     page_range: list[int] | None  # the first and the last page of a part in its file
 
     def as_json(self) -> dict[str, Any]:
+        """Return the result as a dict, as interfaces and files show it."""
         return asdict(self)
 
 

@@ -1,4 +1,4 @@
-"""Separator sheets to print: one page for each expected document, with a QR code that names it.
+"""Prints separator sheets: one page for each expected document, with a QR code that names it.
 
 `ingestion.rules.segmentation.separators` defines the text of the code, and divides a scanned file
 at the sheets.

@@ -1,4 +1,4 @@
-"""The data of a registered site that the checks of its documents need."""
+"""Collects the data of a registered site that the checks of its documents need."""
 
 from ingestion.models import ValidityOverride
 from ingestion.rules.checks.check_input import SiteFacts

@@ -73,6 +73,7 @@ class SiteReadiness:
 
     @property
     def is_complete(self) -> bool:
+        """Return whether every requirement of the site is met."""
         return self.met == len(self.required)
 
 

@@ -1,4 +1,4 @@
-"""Admission control: decides whether a new submission is accepted.
+"""Decides whether a new submission is accepted (admission control).
 
 A batch that is too large is refused for good (`check_batch_size`). If MAX_UNFINISHED_DOCUMENTS are
 unfinished, a submission is refused with a time to try again, because a queue that only grows would

@@ -1,4 +1,4 @@
-"""Corrections: a new document replaces one that was rejected or returned, or that is in review.
+"""Replaces a document that was rejected or returned, or that is in review, by a new one.
 
 The new document refers to the old one, and the timeline of the old one names the new one. A
 rejected or returned document keeps its state. A document in review moves to WITHDRAWN.

@@ -64,6 +64,7 @@ class Declaration:
 
     @property
     def lacks_person(self) -> bool:
+        """Return whether the type is per person, and the doc_id names nobody."""
         return lacks_person(self.document_type, self.doc_id)
 
 

@@ -1,4 +1,4 @@
-"""Drafts: the files of a packet in the upload form, until the person submits it.
+"""Keeps drafts: the files of a packet in the upload form, until the person submits it.
 
 Each file is saved when it is uploaded. A lost connection costs only the file in transfer, which can
 be resumed, and a closed page costs nothing. Nothing is registered or recorded before

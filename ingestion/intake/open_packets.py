@@ -95,6 +95,7 @@ def find_open_packet(packet_id: uuid.UUID, *, owner: str) -> OpenPacket:
 
 
 def list_declared_files(packet: OpenPacket) -> list[DeclaredFile]:
+    """Return the files that the packet declares, in the order of their numbers."""
     return [DeclaredFile(**each) for each in packet.files]
 
 

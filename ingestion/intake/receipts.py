@@ -1,4 +1,4 @@
-"""Receipts of packets: a PDF that names each received file with its size and SHA-256 checksum.
+"""Makes receipts of packets: PDFs that name each received file with its size and SHA-256.
 
 A receipt is created from the rows when it is requested. It is the same until a document changes.
 """

@@ -1,4 +1,4 @@
-"""Resumable uploads: a file is received in several requests, which may be interrupted.
+"""Receives a file in several requests, which may be interrupted (resumable uploads).
 
 An upload belongs to a person's draft (`drafts`) or to a program's open packet (`open_packets`). Its
 state is a row of the database, and its bytes are objects of the spool. So every web host can
@@ -91,6 +91,7 @@ class PartChecksum:
 
     @property
     def matches(self) -> bool:
+        """Return whether the bytes received so far have the checksum."""
         return bool(self._hash.digest() == self.expected)
 
 

@@ -1,4 +1,4 @@
-"""Learning from QA: models of document types that are trained on its decisions, under control.
+"""Trains models of document types on the decisions of QA, and activates them under control.
 
 A decision of QA that confirms or corrects the type of a document makes the document an example. A
 background job trains a model with the examples of some sites, and compares it with the active model

@@ -61,6 +61,7 @@ class Comparison:
     changes: list[dict[str, Any]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
+        """Return the comparison as a dict, as it is stored with the model."""
         return asdict(self)
 
 

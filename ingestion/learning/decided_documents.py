@@ -38,6 +38,7 @@ class DecidedDocument:
 
     @property
     def site(self) -> str:
+        """Return the number of the site that sent the document."""
         return self.document.site.site_id
 
 

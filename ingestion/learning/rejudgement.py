@@ -71,6 +71,7 @@ class RejudgementReport:
     differences: list[Difference] = field(default_factory=list)  # at most MAX_LISTED_DIFFERENCES
 
     def as_json(self) -> dict[str, Any]:
+        """Return the report as a dict, as it is stored."""
         return asdict(self)
 
 

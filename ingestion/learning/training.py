@@ -1,4 +1,4 @@
-"""The job that trains a model with the decisions of QA, and compares it with the active one.
+"""Trains a model with the decisions of QA as a job, and compares it with the active model.
 
 It stores the model and activates nothing: a person does, with a signature (`activation`). Training
 runs in a process of its own, because its libraries are large, and workers do not import them.

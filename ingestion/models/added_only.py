@@ -1,4 +1,4 @@
-"""The base of rows that are added and never changed or deleted."""
+"""Defines the base of rows that are added and never changed or deleted."""
 
 from typing import Any, NoReturn
 

@@ -22,6 +22,8 @@ MAX_URGENT_PRIORITY = 3  # up to this priority, chunks have room of their own
 
 
 class BatchSource(models.TextChoices):
+    """Lists the ways in which batches are submitted."""
+
     MANIFEST = "manifest", _("Manifest")
     FOLDER = "folder", _("Folder")
     UPLOAD = "upload", _("Web upload")
@@ -29,6 +31,8 @@ class BatchSource(models.TextChoices):
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
+    """Selects batches by their state and by their next poll."""
+
     def open(self) -> Self:
         """Return batches that have not ended."""
         return self.filter(state__in=OPEN_BATCH_STATES)
@@ -38,10 +42,13 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return self.open().filter(cancel_requested_at__isnull=False)
 
     def due_for_poll(self, at: datetime) -> Self:
+        """Return the batches whose completion has to be polled by this time, oldest first."""
         return self.filter(next_poll_at__lte=at).order_by("next_poll_at")
 
 
 class Batch(RecordedRow):
+    """Describes a submission: packets of documents that are worked on and reported together."""
+
     reference = models.CharField(max_length=20, unique=True)
     source = models.CharField(max_length=20, choices=BatchSource)
     submitted_by = models.ForeignKey(
@@ -98,14 +105,17 @@ class Batch(RecordedRow):
         return self.reference
 
     def entry_facts(self) -> Mapping[str, Any]:
+        """Return the facts that all entries of the batch contain: its reference."""
         return {"correlation_id": self.reference}
 
     @property
     def is_urgent(self) -> bool:
+        """Return whether the documents of the batch are worked on before those of others."""
         return self.priority <= MAX_URGENT_PRIORITY
 
     @property
     def is_being_cancelled(self) -> bool:
+        """Return whether a cancellation was requested and workers have not all stopped."""
         return self.cancel_requested_at is not None and not BatchState(self.state).is_final
 
     def counts(self) -> dict[DocumentState, int]:
@@ -119,7 +129,10 @@ class Batch(RecordedRow):
 
 
 class PacketQuerySet(models.QuerySet["Packet"]):
+    """Selects the packets that a person can see."""
+
     def visible_to(self, user: User) -> Self:
+        """Return the packets that the person can see (R15)."""
         return self.filter(make_visibility_filter(user, "site"))
 
 
@@ -147,13 +160,18 @@ class Packet(models.Model):
 
 
 class ChunkQuerySet(models.QuerySet["Chunk"]):
+    """Selects chunks by their state, their urgency and their lease."""
+
     def waiting(self) -> Self:
+        """Return the chunks that no worker has leased."""
         return self.filter(state=ChunkState.WAITING)
 
     def running(self) -> Self:
+        """Return the chunks that a worker has leased."""
         return self.filter(state=ChunkState.RUNNING)
 
     def of_urgency(self, urgent: bool) -> Self:
+        """Return the chunks of urgent batches, or those of all others."""
         # Not `is_urgent=`, which Django writes as NOT: SQLite uses the order of the index only
         # after equalities, and would sort the whole backlog of a site.
         return self.filter(is_urgent__in=[urgent])

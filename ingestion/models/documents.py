@@ -23,6 +23,8 @@ MAX_DOC_ID_LENGTH = 120  # characters of a doc_id as it is submitted
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):
+    """Selects documents by their state and by the person who can see them."""
+
     def visible_to(self, user: User) -> Self:
         """Return the documents of the sites that the user may see."""
         return self.filter(make_visibility_filter(user, "site"))
@@ -58,6 +60,7 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         return self.filter(state=DocumentState.HELD)
 
     def on_file(self) -> Self:
+        """Return the documents that are filed."""
         return self.filter(state=DocumentState.ARCHIVED)
 
     def files(self) -> Self:
@@ -247,6 +250,7 @@ class Document(RecordedRow):
         return row
 
     def entry_facts(self) -> Mapping[str, Any]:
+        """Return the facts that all entries of the document contain."""
         return {
             "site": self.site.site_id,
             "doc_id": self.doc_id,

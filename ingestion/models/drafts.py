@@ -13,7 +13,10 @@ from sites.models import Site, User
 
 
 class DraftQuerySet(models.QuerySet["Draft"]):
+    """Selects the drafts that are not submitted."""
+
     def open(self) -> Self:
+        """Return the drafts that are not submitted."""
         return self.filter(packet=None)
 
 
@@ -56,6 +59,7 @@ class Draft(models.Model):
 
     @property
     def expires_at(self) -> datetime:
+        """Return the time at which the draft is deleted unless it is changed before."""
         return self.touched_at + self.KEPT
 
 

@@ -49,6 +49,8 @@ class SiteSummary(models.Model):
 
 
 class Channel(models.TextChoices):
+    """Lists the channels of alarms."""
+
     MAIL = "mail", _("Mail")
     WEBHOOK = "webhook", _("Webhook")
 
@@ -75,6 +77,8 @@ class AlarmMessage(models.Model):
     """Stores an alert: a message about an alarm on one channel. The outbox delivers it."""
 
     class Word(models.TextChoices):
+        """Lists what a message says about its alarm."""
+
         BEGUN = "begun", _("started")
         LASTS = "lasts", _("continues")
         OVER = "over", _("ended")

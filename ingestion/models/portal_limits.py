@@ -12,6 +12,8 @@ from sites.models import Portal
 
 
 class PortalLimitStateQuerySet(models.QuerySet["PortalLimitState"]):
+    """Selects the portals that do not respond."""
+
     def down(self) -> Self:
         """Return the rows of portals whose breaker is not closed: only probes are sent to them."""
         return self.exclude(breaker=BreakerState.CLOSED)
@@ -70,4 +72,5 @@ class PortalLimitState(RecordedRow):
 
     @property
     def next_probe_at(self) -> datetime:
+        """Return the time of the next probe of a portal that does not respond."""
         return datetime.fromtimestamp(self.probe_at / 1e6, UTC)

@@ -20,6 +20,8 @@ from sites.models import Site, Study, User
 
 
 class RequiredOf(models.TextChoices):
+    """Lists of whom a document of a type is required."""
+
     SITE = requirements.RequiredFor.SITE.value, _("the site")
     INVESTIGATOR = requirements.RequiredFor.INVESTIGATOR.value, _("the principal investigator")
     TEAM = requirements.RequiredFor.TEAM.value, _("the investigator and every sub-investigator")
@@ -41,6 +43,7 @@ def validate_document_type(slug: str) -> None:
 
 
 def get_type_name(slug: str) -> str:
+    """Return the name of a document type, or the slug if there is no such type any more."""
     return TYPES[slug].name if slug in TYPES else slug
 
 
@@ -104,6 +107,8 @@ class SiteRequirement(RecordedRow):
 
 
 class OverrideQuerySet(models.QuerySet["ValidityOverride"]):
+    """Finds the overrides of a study by document type."""
+
     def of_study(self, study: int) -> dict[str, TermsOverride]:
         """Return the overrides of a study by document type."""
         return {row.document_type: row.override for row in self.filter(study=study)}
@@ -166,7 +171,10 @@ class ValidityOverride(RecordedRow):
 
 
 class WaiverQuerySet(models.QuerySet["Waiver"]):
+    """Selects the waivers that are in force."""
+
     def in_force(self) -> Self:
+        """Return the waivers that were not revoked."""
         return self.filter(revoked_at=None)
 
 

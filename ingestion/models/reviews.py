@@ -87,7 +87,10 @@ class Decision(AddedOnlyRow):
 
 
 class ReviewRequestQuerySet(models.QuerySet["ReviewRequest"]):
+    """Selects the requests that QA has not answered."""
+
     def open(self) -> Self:
+        """Return the requests that QA has not answered."""
         return self.filter(answered_at=None)
 
 
@@ -118,6 +121,7 @@ class ReviewRequest(models.Model):
 
     @property
     def is_open(self) -> bool:
+        """Return whether QA has not answered the request."""
         return self.answered_at is None
 
 

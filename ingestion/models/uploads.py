@@ -37,6 +37,7 @@ class OpenPacket(models.Model):
 
     @property
     def expires_at(self) -> datetime:
+        """Return the time at which the packet is deleted unless a file is received before."""
         return self.touched_at + self.KEPT
 
 

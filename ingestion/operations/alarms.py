@@ -61,6 +61,7 @@ class AlarmSnapshot:
 
     @property
     def keys(self) -> set[str]:
+        """Return the keys of the alarms."""
         return {alarm.key for alarm in self.alarms}
 
     def is_over(self, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""System checks of the settings of alarms: their times, and the recipients of alerts."""
+"""Checks the settings of alarms: their times, and the recipients of alerts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +14,7 @@ OTHERS_ALL = 0o077  # all permissions of group and others
 
 @register
 def check_alerts(**options: Any) -> list[CheckMessage]:
+    """Return the problems of the settings of alarms."""
     return [*_check_times_and_recipients(), *_check_webhook()]
 
 

@@ -21,12 +21,14 @@ class TruncatedTime(Func):
         super().__init__(moment, length=length)
 
     def as_sqlite(self, compiler: SQLCompiler, connection: Any, **context: Any) -> Any:
+        """Return the SQL for SQLite, which stores times as text."""
         # Django stores times in ISO 8601, without a time zone.
         return self.as_sql(
             compiler, connection, template="substr(%(expressions)s, 1, %(length)s)", **context
         )
 
     def as_postgresql(self, compiler: SQLCompiler, connection: Any, **context: Any) -> Any:
+        """Return the SQL for PostgreSQL, in UTC and in the format that SQLite stores."""
         template = (
             "left(to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'), %(length)s)"
         )

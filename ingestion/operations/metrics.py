@@ -37,6 +37,7 @@ class Timeliness:
 
     @property
     def percent(self) -> int | None:
+        """Return the share of dated documents in time, in per cent, or None without any."""
         return compute_percentage(self.in_time, self.dated)
 
 
@@ -63,6 +64,7 @@ class SiteRejections:
 
     @property
     def percent(self) -> int | None:
+        """Return the share of rejected documents in per cent, or None without decisions."""
         return compute_percentage(self.rejected, self.decided)
 
 

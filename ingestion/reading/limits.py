@@ -1,4 +1,4 @@
-"""The limits of reading, which the settings build once and every parser process receives."""
+"""Defines the limits of reading, which the settings build once and parser processes receive."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The merging of a document's probe with its pages that OCR read. Pure functions."""
+"""Merges a document's probe with its pages that OCR read. The functions are pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The rendering of pages for people: in colour, with a uniform width, as WebP.
+"""Renders pages for people: in colour, with a uniform width, as WebP.
 
 `render_webp` runs in a parser process, as does everything that opens a file of others.
 `render_previews` starts one for it.

@@ -1,4 +1,4 @@
-"""The limits of a parser process: memory, processor time, and an end together with its owner's.
+"""Limits a parser process: its memory and processor time. It ends together with its owner.
 
 A parser process leads its own session, so that a Tesseract program that it started ends with it.
 A thread of its own waits for SIGTERM and for the end of the owner. Two other means cannot do that:

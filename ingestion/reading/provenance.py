@@ -1,4 +1,6 @@
-"""The provenance of a reading: plain data about the source and the confidence of each page.
+"""Describes the provenance of a reading: the source and the confidence of each page.
+
+The description is plain data.
 
 Words of a text layer can be extracted from the file again at any time. Words that an OCR engine
 read may differ with the next version of that engine, so they are kept with their bounding boxes.

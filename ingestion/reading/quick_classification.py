@@ -1,4 +1,4 @@
-"""A quick reading of a file, for a person who waits for a suggestion of its document type.
+"""Reads a file quickly, for a person who waits for a suggestion of its document type.
 
 It uses a parser process with the same limits as `processes.pool`. It reads only the first scanned
 pages and repeats nothing. All scanned pages are searched for the codes of separator sheets, because

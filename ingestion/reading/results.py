@@ -1,4 +1,4 @@
-"""The results of reading a file: immutable plain data that passes between processes.
+"""Defines the results of reading a file: immutable plain data that passes between processes.
 
 Coordinates are in PDF points (1/72 inch) from the page's top left corner, with y downwards, and
 after the page's rotation. They are the same for a text layer and for a scan.

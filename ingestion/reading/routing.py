@@ -1,4 +1,4 @@
-"""The decision how a page is read: by its text layer, by OCR, or by both.
+"""Decides how a page is read: by its text layer, by OCR, or by both.
 
 The decision is made for each page and not for each document, because a scanned contract with a
 born-digital stamp on each page has a text layer everywhere that contains nothing of the contract.

@@ -1,4 +1,4 @@
-"""The words of stamps and watermarks: which phrases are stamps, and how a line of one looks.
+"""Recognises the words of stamps: which phrases are stamps, and how a line of one looks.
 
 Each phrase is also an ordinary word ("a copy of this form", "void where prohibited"). A phrase
 counts only in a line that says hardly anything else. Whether such a line is a stamp depends on its

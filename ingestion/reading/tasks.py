@@ -1,4 +1,4 @@
-"""The tasks of parser processes, as functions with plain arguments and plain results.
+"""Defines the tasks of parser processes, as functions with plain arguments and results.
 
 No exception leaves a task, because one whose class cannot be unpickled would break the pool for
 every task in progress. A fault of the file is returned as Unreadable or as the error of a page. A

@@ -1,1 +1,1 @@
-"""Decisions of QA about documents: requests for review, the queue, decisions and signatures."""
+"""Manages decisions of QA about documents: review requests, the queue, decisions, signatures."""

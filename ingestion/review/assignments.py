@@ -1,4 +1,4 @@
-"""The review queue of QA: its documents, their deadlines, and who is assigned to which.
+"""Selects the review queue of QA: its documents, their deadlines, and their reviewers.
 
 An assignment does not prevent other reviewers from deciding.
 """

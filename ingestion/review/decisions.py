@@ -1,4 +1,4 @@
-"""Decisions of QA about documents.
+"""Carries out and records decisions of QA about documents.
 
 A decision applies to the version of the document that the reviewer saw, so that it never overwrites
 the decision of another reviewer. The decision's row, the ledger entry and

@@ -1,4 +1,4 @@
-"""Review requests: a site asks QA to review a document that the checks rejected."""
+"""Records a site's request that QA reviews a document that the checks rejected."""
 
 from datetime import UTC
 

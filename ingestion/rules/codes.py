@@ -1,4 +1,4 @@
-"""The registry of finding codes: the severity of each, and its effect on the document.
+"""Registers the finding codes: the severity of each, and its effect on the document.
 
 The order of the registry is fixed: of two findings with the same disposition and severity, the one
 whose code comes first is the primary finding. The messages for people are in `messages`.
@@ -11,6 +11,8 @@ from types import MappingProxyType
 
 
 class Severity(StrEnum):
+    """Lists the severities of findings, the worst first."""
+
     CRITICAL = "critical"
     MAJOR = "major"
     MINOR = "minor"
@@ -29,6 +31,8 @@ class Disposition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindingCode:
+    """Describes a kind of finding: its severity, and what happens to the document."""
+
     code: str
     severity: Severity
     disposition: Disposition

@@ -1,4 +1,4 @@
-"""The document types, read once from `types.toml` and from a file of the installation.
+"""Reads the document types, once, from `types.toml` and from a file of the installation.
 
 A data manager adds types without code (docs/document-types.md): the tables of the file that
 DOCUMENT_TYPES_FILE names are added to the built-in tables, or replace them. Each key is checked. An
@@ -113,6 +113,7 @@ class Landmark:
 
     @cached_property
     def phrases(self) -> Phrases:
+        """Return the wordings of the landmark, of which one is enough."""
         return (self.text,) if isinstance(self.text, str) else self.text
 
     @cached_property
@@ -161,6 +162,8 @@ class Artifact:
 
 @dataclass(frozen=True, config=_STRICT)
 class DocumentType:
+    """Describes a type of documents: how it is recognised, read, checked and filed."""
+
     slug: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,40}$")]
     name: str  # as a heading
     noun: str  # within a sentence

@@ -1,4 +1,4 @@
-"""The sentences of findings: the messages of their codes, with the facts filled in."""
+"""Formats the sentences of findings: the messages of their codes, with the facts filled in."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,9 @@ class AnyFinding(Protocol):
     def page(self) -> int: ...
 
     @property
-    def facts(self) -> Facts: ...
+    def facts(self) -> Facts:
+        """Return the facts that fill the placeholders of the messages."""
+        ...
 
 
 def list_placeholders(wording: Wording) -> frozenset[str]:

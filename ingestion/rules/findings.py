@@ -1,4 +1,4 @@
-"""A finding: what a check found in one document, under a finding code of the registry."""
+"""Defines a finding: what a check found in one document, under a finding code of the registry."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The search for printed phrases in text that OCR may have misread.
+"""Finds printed phrases in text that OCR may have misread.
 
 Letter case, spacing and punctuation never matter. Letters that OCR confuses are equal: 0 and O;
 1, I and l; 5 and S; rn and m. This module is pure and does not know document types.

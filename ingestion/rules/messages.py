@@ -1,4 +1,4 @@
-"""The messages of each finding code: what happened, why it matters, and what to do.
+"""Defines the messages of each finding code: what happened, why it matters, and what to do.
 
 Site staff read what to do; QA and operations staff read what to check instead. The message for a
 site asks only for actions that its page offers while the document is rejected, returned or in

@@ -63,9 +63,11 @@ class LeaseFolders:
         return self._folders[item.chunk]
 
     def set(self, chunk: int, folder: Path) -> None:
+        """Remember the folder of a leased chunk."""
         self._folders[chunk] = folder
 
     def forget(self, chunk: int) -> None:
+        """Forget the folder of a chunk, if it is known."""
         self._folders.pop(chunk, None)
 
 
@@ -115,6 +117,10 @@ class DocumentSource:
             await client.prepare(terms)
 
     async def fetch(self, item: WorkItem) -> Fetched | NotModified:
+        """Fetch a document from its portal, or open its uploaded file.
+
+        Raises NotServed if no client serves the scheme of its address, and the client's errors.
+        """
         if item.terms is not None:
             scheme = _scheme_of(item.terms)
             if client := self._clients.get(scheme):

@@ -98,28 +98,38 @@ class FolderArchive:
 
     @property
     def root(self) -> Path:
+        """Return the folder of the archive, ARCHIVE_DIR unless another one was given."""
         return self._given_root or Path(settings.ARCHIVE_DIR)
 
     def path_of(self, sha256: str) -> Path:
+        """Return the path of the file with this SHA-256, which may not exist."""
         return self.root / sha256[:2] / sha256[2:4] / sha256
 
     def open(self, sha256: str) -> IO[bytes]:
+        """Open a file for reading. Raises FileNotFoundError if it does not exist, else OSError."""
         return self.path_of(sha256).open("rb")
 
     def has(self, sha256: str) -> bool:
+        """Return whether the file exists."""
         return self.path_of(sha256).exists()
 
     def is_empty(self) -> bool:
+        """Return whether the archive has no files. Those that are being written do not count."""
         files = self.root.glob("??/??/*")
         return all(path.name.startswith(INCOMING_PREFIX) for path in files)
 
     def contents(self, part: str) -> Iterator[StoredFile]:
+        """Yield the files whose hash begins with these two digits. Read-only files are sealed."""
         for path in (self.root / part).glob("*/*"):
             if path.name.startswith(INCOMING_PREFIX):
                 continue  # It is being written, or was left by a crash.
             yield StoredFile(path.name, is_sealed=path.stat().st_mode & 0o222 == 0)
 
     def put(self, path: Path, sha256: str) -> None:
+        """Copy a local file into the archive, durably and read-only. Raises StorageUnavailable.
+
+        A file that is there already is compared with its digest and not replaced.
+        """
         target = self.path_of(sha256)
         try:
             if target.exists():

@@ -55,6 +55,8 @@ Progress = Callable[[int, int], object]  # is called with the number of finished
 
 
 class ArchiveFault(StrEnum):
+    """Lists the faults of files in the archive."""
+
     MISSING = "missing"  #: a document has been stored, and its file does not exist
     CHANGED = "changed"  #: the bytes of the file do not have the hash in its name
     UNREADABLE = "unreadable"  #: the storage reports an error when the file is read
@@ -94,9 +96,11 @@ class VerificationResult:
 
     @property
     def intact(self) -> bool:
+        """Return whether no file has a fault that is damage."""
         return not any(n for fault, n in self.counts.items() if fault.is_damage)
 
     def add(self, fault: ArchiveFault, sha256: str) -> None:
+        """Count a fault, and name its file unless MAX_NAMED_FILES are named already."""
         self.counts[fault] += 1
         if len(self.named[fault]) < MAX_NAMED_FILES:
             self.named[fault].append(sha256)

@@ -1,4 +1,4 @@
-"""System checks of the buckets that hold the archive and the spool.
+"""Checks the buckets that hold the archive and the spool.
 
 The settings are always checked. The buckets are only checked by `manage.py check --deploy`, and by
 a worker host before it starts, because that sends requests to S3.

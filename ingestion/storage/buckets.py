@@ -116,6 +116,10 @@ class BucketArchive(S3Bucket):
         self.years, self.mode = years, mode
 
     def put(self, path: Path, sha256: str) -> None:
+        """Store a local file as a locked object, durably. Raises StorageUnavailable.
+
+        The lock lasts `years` from now. Storing the same bytes again changes nothing.
+        """
         until = datetime.now(UTC).replace(microsecond=0) + timedelta(days=366 * self.years)
         try:
             is_new = self._put_new(
@@ -137,18 +141,28 @@ class BucketArchive(S3Bucket):
             raise OSError("the object has other bytes; run `manage.py verify_archive`")
 
     def open(self, sha256: str) -> IO[bytes]:
+        """Open an object for reading.
+
+        Raises FileNotFoundError if it does not exist, else OSError.
+        """
         return self._read(_name(sha256))
 
     def has(self, sha256: str) -> bool:
+        """Return whether the object exists. Raises OSError if the bucket does not respond."""
         with self.translate_errors():
             return bool(self._storage.exists(_name(sha256)))
 
     def is_empty(self) -> bool:
+        """Return whether the bucket has no objects of the archive. Raises OSError."""
         with self.translate_errors():
             found = self.client.list_objects_v2(Bucket=self.name, Prefix=self._key(""), MaxKeys=1)
         return not found.get("Contents")
 
     def contents(self, part: str) -> Iterator[StoredFile]:
+        """Yield the objects whose hash begins with these two digits. Locked objects are sealed.
+
+        Each object costs one more request. Raises OSError.
+        """
         pages = self.client.get_paginator("list_objects_v2")
         with self.translate_errors():
             for page in pages.paginate(Bucket=self.name, Prefix=self._key(f"{part}/")):
@@ -204,6 +218,7 @@ class BucketSpool(S3Bucket):
     """The spool in S3 (STORAGES["spool"]). Its bucket has no locks, because objects are deleted."""
 
     def store(self, key: str, chunks: Iterable[bytes]) -> durable.FileDigest:
+        """Store an upload by a temporary local file. Returns its SHA-256 and size in bytes."""
         with tempfile.NamedTemporaryFile(prefix="siteledger-upload-") as local:
             written = durable.write_chunks(local, chunks)
             local.flush()
@@ -211,17 +226,20 @@ class BucketSpool(S3Bucket):
         return written
 
     def copy(self, key: str, other: str) -> None:
+        """Store the same bytes under another key, within the bucket. Raises OSError."""
         source = {"Bucket": self.name, "Key": self._key(key)}
         with self.translate_errors():
             self.client.copy_object(Bucket=self.name, Key=self._key(other), CopySource=source)
 
     def open_local(self, key: str, folder: Path) -> Path:
+        """Copy the bytes to a file in the folder, and return its path. Raises OSError."""
         path = folder / f"{Path(key).name}.upload"
         with self._read(key) as content, path.open("wb") as out:
             shutil.copyfileobj(content, out, COPY_BYTES)
         return path
 
     def drop(self, key: str) -> None:
+        """Delete an object. A failure is logged, and `prune` deletes the object later."""
         try:
             with self.translate_errors():
                 self._storage.delete(key)
@@ -229,6 +247,7 @@ class BucketSpool(S3Bucket):
             logger.warning("%s stays in the spool until `prune`: %s", key, error)
 
     def list_before(self, moment: datetime) -> Iterator[str]:
+        """Yield the keys of the objects that were stored before this time. Raises OSError."""
         pages = self.client.get_paginator("list_objects_v2")
         with self.translate_errors():
             for page in pages.paginate(Bucket=self.name, Prefix=self._key("uploads/")):

@@ -64,6 +64,7 @@ class FolderSpool:
     """Stores uploads below SPOOL_DIR."""
 
     def store(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
+        """Store an upload in a new file, durably. Returns its SHA-256 and size in bytes."""
         target = get_path(key)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -77,19 +78,23 @@ class FolderSpool:
         return written
 
     def copy(self, key: str, other: str) -> None:
+        """Link the file under another key. Raises OSError."""
         get_path(other).hardlink_to(get_path(key))
         durable.fsync_folder(get_path(other).parent)
 
     def open_local(self, key: str, folder: Path) -> Path:
+        """Return the path of the file itself. Raises FileNotFoundError if it cannot be read."""
         path = get_path(key)
         if not os.access(path, os.R_OK):
             raise FileNotFoundError(f"{path} cannot be read")
         return path
 
     def drop(self, key: str) -> None:
+        """Delete a file, if it exists."""
         get_path(key).unlink(missing_ok=True)
 
     def list_before(self, moment: datetime) -> Iterator[str]:
+        """Yield the keys of the files that were stored before this time."""
         root = get_path("uploads")
         for path in root.iterdir() if root.is_dir() else ():
             if path.stat().st_mtime < moment.timestamp():

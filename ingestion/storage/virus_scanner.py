@@ -49,6 +49,10 @@ class ClamdScanner:
         raise ValueError(f"{address!r} is no address of clamd")
 
     async def scan(self, path: Path) -> str:
+        """Return the name of the virus that clamd finds in the file, or "".
+
+        Raises ScannerUnavailable if clamd does not answer within `timeout_seconds`.
+        """
         try:
             async with asyncio.timeout(self.timeout_seconds), self._connect() as (reader, writer):
                 response = await _send_file(path, reader, writer)

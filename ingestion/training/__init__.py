@@ -1,4 +1,4 @@
-"""Training of the statistical model of document types.
+"""Trains the statistical model of document types.
 
 Only this package uses scikit-learn and scipy. Processes that judge documents do not import it.
 

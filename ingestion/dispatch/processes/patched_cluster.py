@@ -38,6 +38,7 @@ class Cluster(cluster.Cluster):  # type: ignore[misc] # django-q2 has no types
             time.sleep(0.1)
 
     def sig_handler(self, signum: int, frame: FrameType | None) -> None:
+        """Start to drain the workers, and request a stop of the cluster."""
         # django-q2 does not tell its workers to stop, so they drain by a shared byte. The loop of
         # `run` stops the cluster and not this handler, because stopping acquires locks, and a
         # killed sentinel never releases its locks.
@@ -49,11 +50,13 @@ class Sentinel(cluster.Sentinel):  # type: ignore[misc] # see above
     """Names its children, and frees the lock of a monitor that was killed."""
 
     def spawn_process(self, target: Any, *args: Any) -> BaseProcess:
+        """Start a process that has the name of its target, and return it."""
         parent_death.name_next_child(target.__name__)
         process: BaseProcess = super().spawn_process(target, *args)
         return process
 
     def reincarnate(self, process: BaseProcess) -> None:
+        """Replace a dead process. The lock that a dead monitor held is released first."""
         if process == self.monitor:
             # The monitor is the only reader of the results, and it holds their lock while it waits
             # for one. If the lock is held now, the dead monitor held it, and the next one would

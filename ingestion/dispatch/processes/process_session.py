@@ -73,6 +73,7 @@ class ProcessSession:
         return living, [worker for worker in busy if worker.pid not in members]
 
     def remove_worker(self, worker: worker_presence.BusyWorker) -> None:
+        """Remove the presence file of a worker that is no longer busy."""
         worker_presence.remove_worker(self.folder / worker_presence.FOLDER, worker)
 
     def ask_to_stop(self) -> None:

@@ -30,6 +30,7 @@ class WatchdogTimeouts:
 
     @classmethod
     def from_settings(cls) -> "WatchdogTimeouts":
+        """Return the timeouts of the settings, in seconds."""
         return cls(
             wakeup=settings.WATCHDOG_SECONDS,
             silence=settings.LEASE_SECONDS + settings.HEARTBEAT_SECONDS,

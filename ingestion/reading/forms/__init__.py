@@ -1,4 +1,4 @@
-"""Registered official forms: their blank print and their boxes, found again on a page.
+"""Finds the print and the boxes of registered official forms on a page, and measures them.
 
 `catalogue` reads the descriptions in the folder `registered`, one file for each edition of a form.
 `registration` recognises a page by its print and aligns it with the blank form. `measurement`

@@ -1,4 +1,6 @@
-"""The registered forms: one description in `registered/` for each edition (registered-forms.md).
+"""Reads the registered forms: a description in `registered/` for each edition.
+
+docs/registered-forms.md explains the descriptions.
 
 Coordinates are in points from the top left corner of the blank page. This module loads neither
 numpy nor OpenCV, because the rules use it too.

@@ -1,4 +1,4 @@
-"""The measurement of the boxes of a form: the words and the ink that the blank form has not.
+"""Measures the boxes of a form: the words and the ink that the blank form does not have.
 
 The raster of the page is warped to the blank page, so that its print and its rules lie where the
 description says. They are erased, and what remains in a box was added by a person.

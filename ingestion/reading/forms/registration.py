@@ -1,4 +1,4 @@
-"""The recognition of a page as a page of a registered form, by the places of its printed words.
+"""Recognises a page as a page of a registered form, by the places of its printed words.
 
 The words of the page are matched with those of each blank page. Their places give the transform
 from the blank page to this one, whether it was scanned askew, cropped, reduced or photographed. A

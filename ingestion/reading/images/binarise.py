@@ -1,4 +1,4 @@
-"""The binarisation of a page raster at 100 dpi, and its measurement: tone, blankness, components.
+"""Binarises a page raster at 100 dpi, and measures its tone, its blankness and its components.
 
 What is searched in the ink is elsewhere: marks in `marks`, letters outside of words in `coverage`.
 """

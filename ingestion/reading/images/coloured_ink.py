@@ -1,4 +1,4 @@
-"""The coloured ink of a scanned page, in layers of one hue: stamps, signatures, seals, letterheads.
+"""Separates the coloured ink of a scanned page into layers of one hue: stamps, signatures, seals.
 
 Print is black, so that ink of a hue is free of the text below it. The colour of the paper and of
 the light is balanced first.

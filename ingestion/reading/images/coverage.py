@@ -1,4 +1,4 @@
-"""The share of a page's print that is in no word that OCR read.
+"""Measures the share of a page's print that is in no word that OCR read.
 
 OCR omits lines, or half a page in the shade, and reports high confidence for all others. The
 confidence does not show the omission, but the remaining ink does (reading.md, section 4.3).

@@ -1,4 +1,4 @@
-"""Lines of large letters at any readable angle, as on stamps, and their images turned upright.
+"""Finds lines of large letters at any readable angle, as on stamps, and turns them upright.
 
 OCR of a page reads lines that are nearly horizontal. Letters of one size whose centres are on a
 straight line are found here by their connected components, whatever is around them: a frame, the

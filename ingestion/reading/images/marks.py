@@ -1,4 +1,4 @@
-"""The search for marks: ink that is neither text nor ruled line, as signatures, stamps, drawings.
+"""Finds marks: ink that is neither text nor ruled line, as signatures, stamps, drawings.
 
 The search works on a raster of the page at 100 dpi. It binarises the raster, removes known words
 and long rules, and groups the remaining strokes. A group is a mark if it has the size and the

@@ -1,4 +1,4 @@
-"""The objects of a PDF page as pdfium lists them: text, paths, images, and form XObjects.
+"""Lists the objects of a PDF page with pdfium: text, paths, images, and form XObjects.
 
 pdfium's functions are called directly and not through pypdfium2's classes, because a page has
 hundreds of objects and few questions are asked of each.

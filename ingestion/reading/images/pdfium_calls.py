@@ -1,4 +1,4 @@
-"""pdfium's functions for loops over thousands of words or objects.
+"""Calls pdfium's functions directly, for loops over thousands of words or objects.
 
 Most of the time of a short call is the conversion of its arguments to the types that pypdfium2
 declares. The functions here leave it out, and take a third of the time.

@@ -1,4 +1,4 @@
-"""The rendering of pages to greyscale rasters, within the limits on size and memory.
+"""Renders pages to greyscale rasters, within the limits on size and memory.
 
 The limits are checked before pdfium or Pillow decodes anything, because under a memory limit
 pdfium renders an image that does not fit in memory as a blank page, and reports no error.

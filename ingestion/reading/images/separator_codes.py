@@ -1,4 +1,4 @@
-"""The QR codes of separator sheets on a page image.
+"""Reads the QR codes of separator sheets from a page image.
 
 The product prints these sheets (`ingestion.documents.separator_sheets`). What the text of a code
 means is known to `ingestion.rules.segmentation.separators`.

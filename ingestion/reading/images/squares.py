@@ -1,4 +1,4 @@
-"""The search for empty check boxes: small squares without a tick, on a page raster.
+"""Finds empty check boxes: small squares without a tick, on a page raster.
 
 Only an empty check box is recognised with certainty. A cross or a tick may lie within its square,
 cross its sides or hide it. A check box that is not found may therefore be ticked or not.

@@ -1,4 +1,4 @@
-"""The search of a scanned page for stamps and watermarks that OCR of the page did not read.
+"""Finds stamps and watermarks on a scanned page that OCR of the page did not read.
 
 OCR reads lines of print that are nearly horizontal. A stamp at an angle, or a watermark under the
 print, is found by its ink: strokes that are thicker than those of print, or a group of strokes

@@ -1,4 +1,4 @@
-"""The search of a scanned page for lines of a pen through printed words.
+"""Finds lines of a pen through printed words on a scanned page.
 
 A line strikes words out if strokes of letters cross it from end to end, as close as letters are, if
 it has as much print above as below, and if it has no gap in the full resolution of the scan, where

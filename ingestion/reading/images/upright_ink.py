@@ -1,4 +1,4 @@
-"""Ink that may be the words of a stamp: turned upright, without its frame, in the size for OCR."""
+"""Turns ink that may be the words of a stamp upright, without its frame, in the size for OCR."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property

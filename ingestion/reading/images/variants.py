@@ -1,4 +1,4 @@
-"""Variants of a page that OCR did not read well: rotated, deskewed, evenly lit or downsampled.
+"""Makes variants of a page that OCR did not read well: rotated, deskewed, lit or downsampled.
 
 Each variant has a geometry of its own. What is known of the page is transformed with it: the boxes
 of the words in its text layer, its width and its height.

@@ -1,4 +1,4 @@
-"""The OCR engines: Tesseract in this process (tesserocr) or as a program (pytesseract).
+"""Runs the OCR engines: Tesseract in this process (tesserocr) or as a program (pytesseract).
 
 Both use the same settings and give the same results, apart from differences between versions of
 Tesseract. tesserocr needs a quarter less processor time, and "auto" selects it. pytesseract is for
@@ -119,6 +119,10 @@ class Pytesseract:
         seconds: float,
         mode: SegmentationMode = SegmentationMode.AUTO,
     ) -> list[OcrWord]:
+        """Return the words of a raster in reading order, within `seconds`.
+
+        Raises OcrTimeout and OcrFailed.
+        """
         image: Any = Image.fromarray(grey)
         image.format = "PPM"  # passed uncompressed, where pytesseract would choose PNG
         config = f"--psm {mode} --oem {LSTM_ONLY} --dpi {dpi}"
@@ -162,6 +166,10 @@ class Tesserocr:
         seconds: float,
         mode: SegmentationMode = SegmentationMode.AUTO,
     ) -> list[OcrWord]:
+        """Return the words of a raster in reading order, within `seconds`.
+
+        Raises OcrTimeout and OcrFailed.
+        """
         began = time.monotonic()
         self._api.SetPageSegMode(mode)
         self._api.SetImage(Image.fromarray(grey))

@@ -1,4 +1,4 @@
-"""The OCR of one page from its raster.
+"""Reads one page from its raster by OCR.
 
 The engine gets the plain grey page, because nearly all preprocessing that tutorials recommend
 makes the result worse (reading.md, section 4.2). Only a fax is smoothed, and very small print is

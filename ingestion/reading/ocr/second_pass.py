@@ -1,4 +1,4 @@
-"""The second OCR pass over single areas of a page: omitted lines and misread blocks.
+"""Reads single areas of a page again by OCR: omitted lines and misread blocks.
 
 Tesseract sometimes omits a short line, such as a date beside a signature, and reports high
 confidence for all other words. It also reads two lines of small print beside a taller heading as

@@ -1,4 +1,4 @@
-"""The OCR of pages in very small print, as sheets onto which several pages were copied.
+"""Reads pages in very small print by OCR, as sheets onto which several pages were copied.
 
 Tesseract reads such a page better if it is enlarged. It also joins the lines of two pages that are
 side by side if the sheet was scanned a little askew. So the pages on a sheet are read one by one.

@@ -1,4 +1,4 @@
-"""The stamps of a scanned page: lines of OCR that look like one, and areas that are read again."""
+"""Finds the stamps of a scanned page, in lines of OCR and in areas that are read again."""
 
 import time
 from collections.abc import Iterator, Sequence

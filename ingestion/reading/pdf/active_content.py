@@ -1,4 +1,4 @@
-"""The search of a PDF for active content: scripts, launches, attachments, links and XFA forms.
+"""Searches a PDF for active content: scripts, launches, attachments, links and XFA forms.
 
 Every object of the file is examined, regardless of what refers to it. An action may belong to an
 outline item, follow a hundred other actions, or become reachable only through the repair of

@@ -1,4 +1,4 @@
-"""The search of a born-digital page for marks that people added, without rendering it.
+"""Finds marks that people added to a born-digital page, without rendering it.
 
 The text layer contains the words of stamps, and the page's objects are in the order in which they
 are drawn. From them follows what is large, at an angle, in another colour, under a line, or under

@@ -1,4 +1,4 @@
-"""The search for words that were covered, as by a sticker: an opaque area was drawn over them."""
+"""Finds words that were covered, as by a sticker: an opaque area was drawn over them."""
 
 from collections.abc import Iterator, Sequence
 from ctypes import addressof, byref, c_double, c_int, c_uint, c_ushort

@@ -1,4 +1,4 @@
-"""The validation of digital signatures in a PDF, and their places on the pages.
+"""Validates the digital signatures in a PDF, and finds their places on the pages.
 
 pyHanko validates each signature of `signature_fields` (ISO 32000-2, section 12.8): the bytes that
 it covers, the changes after it, the strength of its key, its certificate and the issuer of that.

@@ -1,4 +1,4 @@
-"""The search of a born-digital page for stamps that are drawn: as images, outlines or glyphs.
+"""Finds stamps that are drawn on a born-digital page: as images, outlines or glyphs.
 
 Such a stamp has no words in the text layer. Word writes a watermark as the outlines of its letters,
 a PDF editor as a form XObject or an image, and other programs as a font without a meaning. The

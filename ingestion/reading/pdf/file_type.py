@@ -1,4 +1,4 @@
-"""The detection of a file's type from its first bytes. File names and HTTP headers are ignored."""
+"""Detects a file's type from its first bytes. File names and HTTP headers are ignored."""
 
 import math
 import zipfile

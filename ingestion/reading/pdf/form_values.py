@@ -1,4 +1,4 @@
-"""The values of a form by field name, as pypdf reads them.
+"""Reads the values of a form by field name, with pypdf.
 
 This module is imported only for a document with a form.
 """

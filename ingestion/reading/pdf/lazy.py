@@ -1,4 +1,4 @@
-"""Lazy sequences of words and marks, which are searched when they are first needed.
+"""Defines lazy sequences of words and marks, which are searched when they are first needed.
 
 To locate every word of a page takes twice as long as to read its text, and to render the page for
 the search of marks takes longer still. For most pages, no rule needs the place of a word or asks

@@ -1,4 +1,4 @@
-"""The lazy search for marks, check boxes, forms and separator codes on an open document's pages."""
+"""Searches an open document's pages for marks, check boxes, forms and separator codes, lazily."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The opening of PDF files, with the reason if a file cannot be opened.
+"""Opens PDF files, or returns the reason if a file cannot be opened.
 
 pdfium opens the file. If pdfium refuses it, or had to rebuild the cross-reference table, the file
 is damaged. qpdf then rewrites it to a temporary file (`repair`), which is read instead. The

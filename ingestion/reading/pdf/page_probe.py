@@ -1,4 +1,4 @@
-"""The probe of a PDF page: its text layer if it has one, or the decision that it needs OCR.
+"""Probes a PDF page: reads its text layer if it has one, or decides that it needs OCR.
 
 Values of form fields and text typed over a page are annotations. They are flattened into the page
 before it is read, because they would otherwise be lost without notice.

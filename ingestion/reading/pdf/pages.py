@@ -1,4 +1,4 @@
-"""The pages of an open document, and the limits of deferred work on them."""
+"""Opens the pages of a document, and limits deferred work on them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The repair of a damaged PDF: qpdf rewrites it if every page still has its content.
+"""Repairs a damaged PDF: qpdf rewrites it if every page still has its content.
 
 This module is imported only for a damaged file. Few files are damaged, and pikepdf takes longer to
 start than such a file takes to read.

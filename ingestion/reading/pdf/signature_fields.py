@@ -1,4 +1,4 @@
-"""The signature fields of a PDF that have a value, and the places where they are shown.
+"""Lists the signature fields of a PDF that have a value, and the places where they are shown.
 
 qpdf lists the fields that have a signature or pretend to have one. `digital_signatures` validates
 them.

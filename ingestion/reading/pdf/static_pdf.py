@@ -1,4 +1,4 @@
-"""The proof from the bytes of a PDF alone that it can do nothing but show pages.
+"""Proves from the bytes of a PDF alone that it can do nothing but show pages.
 
 Most files pass, and then their objects need not be searched (`active_content`). Everything that a
 PDF can do is named in its dictionaries. These are stored in plain, unless they are compressed in

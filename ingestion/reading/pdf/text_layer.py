@@ -1,4 +1,4 @@
-"""The text layer of a page: its text, and its words with their bounding boxes."""
+"""Reads the text layer of a page: its text, and its words with their bounding boxes."""
 
 import re
 import unicodedata

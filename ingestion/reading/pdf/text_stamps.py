@@ -1,4 +1,4 @@
-"""The search of a text layer for stamps: lines of the words of a stamp that look like one.
+"""Finds stamps in a text layer: lines of the words of a stamp that look like one.
 
 They are larger than the usual print of the page, at an angle, in another colour, or a heading by
 themselves.

@@ -1,4 +1,4 @@
-"""The certificates of issuers that this installation trusts for the signers of PDFs."""
+"""Reads the certificates of issuers that this installation trusts for the signers of PDFs."""
 
 from functools import lru_cache
 from pathlib import Path

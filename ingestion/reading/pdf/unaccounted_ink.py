@@ -1,4 +1,4 @@
-"""The areas of a born-digital page that may contain ink which no word accounts for.
+"""Finds the areas of a born-digital page that may contain ink which no word accounts for.
 
 The page's objects are examined without rendering. Text that was read is print, and a path that
 runs exactly horizontally or vertically is a rule, a cell or a box. Everything else may be

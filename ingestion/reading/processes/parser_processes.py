@@ -1,4 +1,4 @@
-"""Parser processes: child processes that read files, and whose death does no harm.
+"""Runs parser processes: child processes that read files, and whose death does no harm.
 
 The pool is Pebble's, with the limits of `process_limits` in each process. A call ends with its
 result, with ProcessKilled if its process died or had to be stopped, or with ReadingFault if the

@@ -1,4 +1,4 @@
-"""The reading of documents, distributed over parser processes.
+"""Reads documents, distributed over parser processes.
 
 A document is one probe, and then tasks of one to four scanned pages. A long scan thereby uses
 every core, and other documents' tasks fit in between. A process that dies or is stopped is charged

@@ -1,4 +1,4 @@
-"""The detection of calls in Pebble's pool that will never begin, by the state of their futures.
+"""Detects calls in Pebble's pool that will never begin, by the state of their futures.
 
 A parser process acknowledges a task after it has taken it. If the process dies in between, for
 example because it has no memory to unpickle the task, the task is lost with it. Pebble does not

@@ -1,4 +1,4 @@
-"""The input of the checks of one document type, and the findings that depend on confidence."""
+"""Defines the input of a type's checks, and makes the findings that depend on confidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The checks of the digital signatures of a file. No signature is trusted without validation.
+"""Checks the digital signatures of a file. No signature is trusted without validation.
 
 `reading.digital_signatures` validates each signature. Damage to any of them concerns the file,
 whatever its type. The issuer of the certificate and the name of the signer concern only documents

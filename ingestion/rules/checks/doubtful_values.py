@@ -1,4 +1,4 @@
-"""The check that the values on which a decision depends are without doubt.
+"""Checks that the values on which a decision depends are without doubt.
 
 A value is in doubt if it can be read in two ways, such as the date 02/06/2011, if another value is
 about as good, or if nothing confirms it. A person decides then, and the finding has both readings.

@@ -1,4 +1,4 @@
-"""The content of the numbered boxes of a form: typed, printed or handwritten.
+"""Determines the content of the numbered boxes of a form: typed, printed or handwritten.
 
 A box is called empty only if its caption and the caption after it were found and there is nothing
 between them: neither a word that is not printed on the blank form, nor ink. The boxes of a
@@ -33,6 +33,8 @@ _MAX_SQUARE_DISTANCE = 30.0  # points to the left of an option within which its 
 
 
 class BoxContent(Enum):
+    """Lists what may be in a box of a form."""
+
     EMPTY = "empty"
     UNREAD = "unread"  #: its content was not read, or its end was not found
     NOT_FOUND = "not found"  #: its caption was not found

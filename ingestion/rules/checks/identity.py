@@ -1,4 +1,4 @@
-"""The checks that a document is about this site, this study and this person.
+"""Checks that a document is about this site, this study and this person.
 
 QA decides about mismatches, because the data of the site may be wrong. A value that differs from
 the registered one by a misread character is a question with both values. It is never corrected

@@ -1,4 +1,4 @@
-"""The checks that depend on no document type: active content, missing pages and legibility."""
+"""Checks what depends on no document type: active content, missing pages and legibility."""
 
 import re
 from collections.abc import Iterator

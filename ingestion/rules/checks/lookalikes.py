@@ -1,4 +1,4 @@
-"""Documents of no supported type that sites send in the place of one, so that a finding names them.
+"""Names documents of no supported type that sites send in the place of one, for findings.
 
 The result affects only the wording of a finding. It never decides about a document.
 """

@@ -1,4 +1,4 @@
-"""The check for marks that people added: stamps, strike-outs and covered words.
+"""Checks for marks that people added: stamps, strike-outs and covered words.
 
 A correction follows good documentation practice if the original entry can be read and the person
 who changed it added initials and the date (ICH E6(R3) 2.12.2). A strike-out without them, and

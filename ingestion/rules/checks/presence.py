@@ -1,4 +1,4 @@
-"""The checks of what a document must contain: entries, a signature and its date."""
+"""Checks what a document must contain: entries, a signature and its date."""
 
 from collections.abc import Iterator
 from statistics import median_low

@@ -1,4 +1,4 @@
-"""The check for details of a study participant, which do not belong in a regulatory file.
+"""Checks for details of a study participant, which do not belong in a regulatory file.
 
 The check avoids false alarms: a consent form has lines for the name of a participant, and a CV has
 the date of birth of its person. It counts captions with a value, and needs two of them on a page,

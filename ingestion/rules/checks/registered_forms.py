@@ -1,4 +1,4 @@
-"""The checks of registered forms: their editions, and boxes that no field of the type has."""
+"""Checks registered forms: their editions, and boxes that no field of the type has."""
 
 import re
 from collections.abc import Iterator, Sequence

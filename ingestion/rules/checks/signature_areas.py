@@ -1,4 +1,4 @@
-"""The areas in which a document has to be signed: the captions of signatures, and the ink there."""
+"""Finds the areas in which a document has to be signed, and the ink in them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ class SignatureArea:
 
     @property
     def area(self) -> Box:
+        """Return the area around the caption in which a signature is expected, in points."""
         box = self.label.box
         return Box(
             box.left - POINTS_LEFT,
@@ -38,6 +39,7 @@ class SignatureArea:
 
     @property
     def is_signed(self) -> bool:
+        """Return whether the area contains marks that may be handwriting."""
         return has_marks_in(self.page, self.area, self.signatures)
 
 

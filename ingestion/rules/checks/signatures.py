@@ -1,4 +1,4 @@
-"""The check that a document is signed, and the day of its signature.
+"""Determines whether a document is signed, and the day of its signature.
 
 Most site packets are scans of documents that were signed on paper. Therefore a mark in the area
 around the caption of a signature counts. A filled text field for the signature counts as well, and
@@ -53,6 +53,8 @@ _DATE_WORD = re.compile(r"\W*(?:date|dated|on)\W*", re.IGNORECASE)
 
 
 class SignatureState(Enum):
+    """Lists what is known about the signature of a document."""
+
     SIGNED = "signed"
     EMPTY = "empty"  #: the signature area is empty, or the document has no ink at all
     CLAIMED = "claimed"  #: the page says that it is digitally signed, but the file is not

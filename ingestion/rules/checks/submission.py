@@ -1,4 +1,4 @@
-"""The checks of what was sent: its version, its file name, its type, and whether it is final."""
+"""Checks what was sent: its version, its file name, its type, and whether it is final."""
 
 from collections.abc import Iterator
 from pathlib import PurePath

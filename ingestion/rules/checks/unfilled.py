@@ -1,4 +1,4 @@
-"""The checks for documents that nobody filled in: blank forms, and templates with placeholders."""
+"""Checks for documents that nobody filled in: blank forms, and templates with placeholders."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

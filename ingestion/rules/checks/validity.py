@@ -1,4 +1,4 @@
-"""The checks of the validity of a document, and whether its dates are plausible."""
+"""Checks the validity of a document, and whether its dates are plausible."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""The terms of validity of one document type at one site, by the rules of type and study."""
+"""Determines the terms of validity of one document type at one site, by type and study."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""The verdict on one document: all checks in a fixed order, and the outcome of their findings.
+"""Makes the verdict on one document: runs all checks in a fixed order, and weighs their findings.
 
 The verdict is deterministic: the same reading, site and day give the same verdict. The checks of a
 document type run only if the file certainly contains one document of that type. While there is a

@@ -1,4 +1,4 @@
-"""Document classification: the document type that landmarks, words and layout show.
+"""Classifies documents by their landmarks, their words and their layout.
 
 Landmarks (`landmarks`) give each type its points. A statistical model (`type_model`) adds what the
 words and the layout say, and gives each type a probability. A type is recognised if its probability

@@ -1,4 +1,4 @@
-"""The features of a document: what the statistical model of document types looks at.
+"""Extracts the features of a document that the statistical model of document types uses.
 
 A feature has a name with a prefix and a number. `points:cv` is the number of points of the
 landmarks of a type. `heading:approval` and `body:approval` say that a word is among the first

@@ -1,4 +1,4 @@
-"""Landmarks: the phrases that show the type of a document, and the points that they add.
+"""Finds landmarks: the phrases that show the type of a document, and the points that they add.
 
 Each landmark that is found adds its weight to the points of its type, once. The evidence is
 readable, such as "STATEMENT OF INVESTIGATOR" on page 1.
@@ -62,6 +62,7 @@ class TypeScore:
 
     @property
     def points(self) -> int:
+        """Return the sum of the weights of the landmarks."""
         return sum([match.weight for match in self.matches]) if self.matches else 0
 
     @property

@@ -1,4 +1,4 @@
-"""A model of document types in a file, for the processes that judge documents.
+"""Loads a model of document types from a file, for the processes that judge documents.
 
 The name of the file is passed to these processes, and not the model, because it has thousands of
 numbers. Each process reads it once.

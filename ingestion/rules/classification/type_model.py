@@ -1,4 +1,4 @@
-"""The statistical model of document types: its coefficients, and the probabilities it gives.
+"""Computes the probabilities of document types from the coefficients of the statistical model.
 
 The model is linear and has two steps. The first one gives each type log-odds from the words and the
 layout of a document. The second one adds them to the points of the landmarks, with the same two

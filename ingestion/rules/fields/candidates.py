@@ -1,4 +1,4 @@
-"""The choice between candidates for the values of a document's fields.
+"""Chooses between candidates for the values of a document's fields.
 
 A field may have several candidates, each found in one or more ways. Two ways are independent: each
 uses something else of the document, such as the place of a value on the page, or the order of the
@@ -60,6 +60,7 @@ class Candidate(Generic[V]):
 
     @property
     def is_agreed(self) -> bool:
+        """Return whether two independent ways led to the value, or one that needs no second one."""
         return are_agreed(self.ways)
 
     @property
@@ -77,6 +78,7 @@ class Choice(Generic[V]):
 
     @property
     def is_without_doubt(self) -> bool:
+        """Return whether the value is agreed, and no other one is about as good."""
         return self.best.is_agreed and self.rival is None
 
 

@@ -1,4 +1,4 @@
-"""The name of a course within a sentence, such as "completed a course in Good Clinical Practice".
+"""Finds the name of a course in a sentence, such as "completed a course in Good Clinical Practice".
 
 The name is what stands between quotation marks, the words with capital letters around a phrase by
 which courses are known, or the line below one that leads to it. This module is pure. It knows

@@ -1,4 +1,4 @@
-"""Dates as people write them, as `datetime.date`, without a clock and without time zones."""
+"""Finds dates as people write them, as `datetime.date`, without a clock and without time zones."""
 
 import calendar
 import re

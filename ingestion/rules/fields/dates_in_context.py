@@ -1,4 +1,4 @@
-"""The dates of a page with their roles, found in the text and by the places of their captions.
+"""Finds the dates of a page with their roles, in the text and by the places of their captions.
 
 The words before a date in the text show its role, and so does the caption beside or above it. Only
 a date that both show in the same way is without doubt.

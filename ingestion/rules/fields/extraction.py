@@ -1,4 +1,4 @@
-"""Field extraction: each value with its page, position, source and confidence.
+"""Extracts the fields of a document: each value with its page, position, source and confidence.
 
 Each field has candidates, which are found in several ways: in a form field of the PDF, by a fixed
 format, beside or below a caption, after it in the text, in a sentence, or at its place in the head

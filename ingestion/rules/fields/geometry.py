@@ -1,4 +1,4 @@
-"""The positions of words on a page: in points from the top left corner, with y downwards.
+"""Finds words by their positions on a page: in points from the top left corner, y downwards.
 
 The order of a page's text does not show which value belongs to a caption, because OCR may read
 columns one after the other. Values are therefore found by position: to the right of a caption and

@@ -1,4 +1,4 @@
-"""The levelling of a slightly skewed scan, so that words on one line have the same height.
+"""Levels a slightly skewed scan, so that words on one line have the same height.
 
 On a page that is skewed by one degree, the end of a long line is as high as the beginning of the
 line above it. Levelling moves words and marks up or down and rotates nothing. Positions that were

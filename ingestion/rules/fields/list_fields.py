@@ -1,4 +1,4 @@
-"""Fields with several entries, such as the laboratories of Form FDA 1572 or the names of a log.
+"""Reads fields with several entries, such as the laboratories of Form FDA 1572.
 
 The entries stand below a caption, one on each line. They end at one of the phrases that come next
 on the form, or where no further line follows closely. One value contains all of them, joined by

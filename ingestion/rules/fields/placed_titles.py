@@ -1,4 +1,4 @@
-"""Titles of studies by the places of their lines: beside or below a caption, in one column.
+"""Finds titles of studies by the places of their lines: beside or below a caption, in one column.
 
 The places show better than the order of the text where a title ends: `study_titles` reads the text.
 """

@@ -1,4 +1,4 @@
-"""The numbers by which a committee or an institution names a study, found without fixed captions.
+"""Finds the numbers by which a committee or an institution names a study, by any caption.
 
 "IRB #", "Our Ref", "Ethics ID", "HIC No" and "Project ID" are captions of the same number, and each
 institution has its own. A number belongs to a study if it has the form of a reference, and if no

@@ -1,4 +1,4 @@
-"""Captions of several values, as "Protocol Number / Version: AB-12 / 3.0".
+"""Splits captions of several values, as "Protocol Number / Version: AB-12 / 3.0".
 
 The caption and its value have as many parts, which slashes separate. This module is pure. It knows
 neither document types nor pages.

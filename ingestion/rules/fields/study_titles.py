@@ -1,4 +1,4 @@
-"""The title of a study, found by the head word of its caption, by quotation marks or as a subject.
+"""Finds the title of a study by its caption's head word, by quotation marks or as a subject.
 
 "Title of research", "IRB protocol title", "Name of the project" and "Research topic" are captions
 of the same text. A letter may also name the title behind "Re:", and a sentence between quotation

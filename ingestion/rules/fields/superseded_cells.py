@@ -1,4 +1,4 @@
-"""The cells of tables that show what was valid before, as below "Previous" beside "Current".
+"""Leaves out the cells of tables that show what was valid before, as below "Previous".
 
 Their values are not those of the document, and the words in their rows do not tell them apart. They
 are left out before the values are read.

@@ -1,4 +1,4 @@
-"""The cells below the head of a column of a table.
+"""Finds the cells below the head of a column of a table.
 
 A row is the head of a table if a row below has cells at the left edges of its own. This module is
 pure. It knows neither document types nor pages.

@@ -1,4 +1,4 @@
-"""The lines of a page as they are printed, from top to bottom, with their positions and type size.
+"""Splits a page into its printed lines from top to bottom, with their positions and type size.
 
 A line ends where the space to the next word is wider than in running text, so that the columns of a
 page give lines of their own.

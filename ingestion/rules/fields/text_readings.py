@@ -1,4 +1,4 @@
-"""Values by the order of the text: after a caption, or in a sentence.
+"""Finds values by the order of the text: after a caption, or in a sentence.
 
 The order of the text is evidence that is independent of the positions on the page. Where both lead
 to the same value, it belongs to its caption.

@@ -1,4 +1,4 @@
-"""The value of a field, and how a text is read as one.
+"""Defines the value of a field, and reads a text as one.
 
 A date that may mean two days, such as 02/06/2011, has both readings and no day. Nothing is guessed.
 """
@@ -69,6 +69,7 @@ class FieldValue:
 
     @property
     def is_sure(self) -> bool:
+        """Return whether the confidence is high enough to decide by the value."""
         return self.confidence >= MIN_SURE_CONFIDENCE
 
     @property
@@ -218,6 +219,7 @@ def words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:
 
 
 def lowest_confidence(words: Sequence[Word]) -> float:
+    """Return the lowest confidence of these words. Raises ValueError without words."""
     return min(word.confidence for word in words)
 
 

@@ -1,4 +1,4 @@
-"""The boxes of the registered forms in a document, and how each of them is filled in."""
+"""Finds the boxes of the registered forms in a document, and how each of them is filled in."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,6 +59,7 @@ class FilledBox:
 
     @property
     def state(self) -> BoxState:
+        """Return the state of the box. It is UNCLEAR if the box may lie elsewhere on the page."""
         is_tick = self.blank.kind == "tick"
         state = _state_of_tick(self.measured) if is_tick else _state_of_text(self.measured)
         if state in NOTHING and not self.measured.is_anchored:

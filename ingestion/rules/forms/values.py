@@ -1,4 +1,4 @@
-"""The values of a document that come from the boxes of a registered form.
+"""Takes the values of a document from the boxes of a registered form.
 
 A value of a form field of the PDF has priority. Otherwise the value of a field that has a box is
 what is typed in the box. Words beside an empty box, or beside handwriting, are not its value.

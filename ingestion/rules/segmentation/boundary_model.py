@@ -1,4 +1,4 @@
-"""The model of boundaries: the probability that a document begins with a page.
+"""Computes the probability that a document begins with a page (the model of boundaries).
 
 It is a sum of small decision trees (gradient boosting), which `bench.fit_boundaries` fits. The
 coefficients are in `boundary_model.json`. At run time only additions and comparisons are needed.

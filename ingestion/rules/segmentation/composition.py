@@ -1,4 +1,4 @@
-"""The check that a file contains one document of its type, and nothing else."""
+"""Checks that a file contains one document of its type, and nothing else."""
 
 from collections.abc import Iterator
 

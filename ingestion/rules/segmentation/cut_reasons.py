@@ -1,4 +1,4 @@
-"""The reasons for which a person has to confirm the proposed division of a file.
+"""Lists the reasons for which a person has to confirm the proposed division of a file.
 
 The page that shows the sentences translates them.
 """

@@ -1,4 +1,4 @@
-"""The pages of a file on which documents begin.
+"""Finds the pages of a file on which documents begin.
 
 For each page, a statistical model (`boundary_model`) gives the probability that a document begins
 with it, from what the page shows (`page_evidence`) and from how it differs from the page before it

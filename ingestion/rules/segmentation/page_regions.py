@@ -1,4 +1,4 @@
-"""The regions of a page onto which several pages were copied, and the reading of one region."""
+"""Finds the regions of a page onto which several pages were copied, and reads one region."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The division of a file into documents: the proposed parts, and the reading of one part.
+"""Proposes how a file is divided into documents, and selects the reading of one part.
 
 A file may hold several documents, and pages of none: blank backs of sheets, and separator sheets.
 Each page of a file is in exactly one part, or is a separator, or is blank. A sheet onto which

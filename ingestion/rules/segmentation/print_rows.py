@@ -1,4 +1,4 @@
-"""The rows in which the words of a page are printed, and what they show of a beginning.
+"""Finds the rows in which the words of a page are printed, and what they show of a beginning.
 
 OCR may read the columns of a table one after the other, and it measures the heights of words
 inexactly. So rows are found by position, even on a skewed scan, and their sizes are compared by the
@@ -33,18 +33,22 @@ class PrintRow(NamedTuple):
 
     @property
     def text(self) -> str:
+        """Return the words, separated by spaces."""
         return " ".join(word.text for word in self.words)
 
     @property
     def characters(self) -> int:
+        """Return the number of characters without spaces."""
         return sum([len(text) for text, _, _ in self.words])
 
     @property
     def left(self) -> float:
+        """Return the left edge of the first word, in points."""
         return self.words[0].box.left
 
     @property
     def right(self) -> float:
+        """Return the right edge of the last word, in points."""
         return self.words[-1].box.right
 
     @property

@@ -1,4 +1,4 @@
-"""Separator sheets: pages with a QR code that says which document follows.
+"""Reads separator sheets: pages with a QR code that says which document follows.
 
 A site prints one sheet for each expected document, and scans each document after its sheet. The
 text of a code is `siteledger:sep:v1:SITE:TYPE:PERSON:CHECK`. SITE is the number of the site, TYPE

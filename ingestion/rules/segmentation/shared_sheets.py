@@ -1,4 +1,4 @@
-"""Sheets onto which several documents were copied, side by side or one above the other."""
+"""Divides sheets onto which several documents were copied, side by side or one above the other."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The titles of document types on a page, and whether two pages of one type differ."""
+"""Finds the titles of document types on a page, and whether two pages of one type differ."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The comparison of the documents of a site with one another.
+"""Compares the documents of a site with one another.
 
 Only values that were read with certainty are compared, and only in documents that are on file or in
 review. A value that may be misread causes no gap, and neither does a value that was not found.

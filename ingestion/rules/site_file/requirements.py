@@ -1,4 +1,4 @@
-"""The documents that a site needs on file, and the status of each.
+"""Determines the documents that a site needs on file, and the status of each.
 
 This module is pure. The status is computed when it is needed and not stored, so that it is never
 out of date. Some documents are needed once; others are needed of the investigator, of everybody, or
@@ -41,10 +41,13 @@ class RequiredFor(StrEnum):
 
     @property
     def is_person(self) -> bool:
+        """Return whether a document is needed for single people."""
         return self in {RequiredFor.INVESTIGATOR, RequiredFor.TEAM, RequiredFor.DELEGATED}
 
 
 class RequirementStatus(StrEnum):
+    """Lists the statuses of a requirement."""
+
     MISSING = "missing"
     PENDING = "pending"  #: sent, and not decided yet
     RETURNED = "returned"  #: rejected or returned; the site has to send another one
@@ -55,6 +58,7 @@ class RequirementStatus(StrEnum):
 
     @property
     def is_met(self) -> bool:
+        """Return whether a requirement with this status is met."""
         return self in {
             RequirementStatus.EXPIRING,
             RequirementStatus.CURRENT,

@@ -1,1 +1,1 @@
-"""The HTTP source: downloads documents from portals with httpx2, and trusts no response."""
+"""Downloads documents from portals over HTTP with httpx2, and trusts no response."""

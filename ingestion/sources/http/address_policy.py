@@ -140,6 +140,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
+        """Raise OffLimits, because no portal is a Unix socket."""
         raise OffLimits("a portal cannot be a Unix socket")
 
     async def _resolve_and_check(

@@ -71,4 +71,5 @@ class AllowedHosts:
             raise OffLimits(f"{host}:{port} is not one of the portal's hosts")
 
     def is_own_origin(self, url: httpx.URL) -> bool:
+        """Return whether the URL has the scheme, host and port of the portal itself."""
         return get_origin(url) == self.own_origin

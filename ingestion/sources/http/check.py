@@ -36,6 +36,8 @@ MIN_CERTIFICATE_DAYS = 14  # for which the portal's certificate should still be 
 
 @dataclass(frozen=True, slots=True)
 class PortalRemark:
+    """Describes one result of the check, in a sentence."""
+
     is_good: bool
     sentence: str
 

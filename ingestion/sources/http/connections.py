@@ -123,6 +123,7 @@ class PortalConnection:
         return any(refused.headers.get(name) != value for name, value in headers.items())
 
     async def aclose(self) -> None:
+        """Close the connections to the portal and to the hosts that it redirects to."""
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.portal_transport.aclose)
             stack.push_async_callback(self.other_transport.aclose)

@@ -29,10 +29,12 @@ class ClaimedDigest:
     digest: str  # hexadecimal
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the claim as it is stored."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the claim that `as_dict` stored."""
         return cls(values["algorithm"], values["digest"])
 
 

@@ -31,6 +31,7 @@ class ResumeState:
     differed: bool = False  # a complete file did not have the announced digest
 
     def as_json(self) -> str:
+        """Return the state as it is stored beside the partial file."""
         claim = self.claim.as_dict() if self.claim else None
         return json.dumps(
             {"etag": self.etag, "total": self.total, "claim": claim, "differed": self.differed}
@@ -38,6 +39,7 @@ class ResumeState:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
+        """Return the state that `as_json` stored."""
         values: dict[str, Any] = json.loads(text)
         if values["claim"]:
             values["claim"] = ClaimedDigest.from_dict(values["claim"])
@@ -74,6 +76,7 @@ class PartialFile:
         self.size = offset
 
     def write(self, block: bytes) -> None:
+        """Append a block. Blocks of several threads are written one after the other."""
         with self._lock:
             self._append(block)
 

@@ -1,4 +1,4 @@
-"""Committees, institutions and laboratories that the head or the text of page 1 names.
+"""Finds committees, institutions and laboratories in the head or the text of page 1.
 
 A value found only by its place is never without doubt.
 """

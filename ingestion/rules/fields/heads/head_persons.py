@@ -1,4 +1,4 @@
-"""Persons by their place in the head of page 1: the addressee of a letter, a name in large type.
+"""Finds persons in the head of page 1: the addressee of a letter, a name in large type.
 
 These places are known without a caption. A value found only by its place is never without doubt.
 """

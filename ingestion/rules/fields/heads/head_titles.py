@@ -1,4 +1,4 @@
-"""Titles of studies by their place in the head of page 1, without a caption.
+"""Finds titles of studies by their place in the head of page 1, without a caption.
 
 A title stands beside the heading of a consent form, or is a paragraph of its own in a letter. A
 value found only by its place is never without doubt.

@@ -1,4 +1,4 @@
-"""The head of page 1: its height, the salutation of a letter, the names of institutions.
+"""Defines the height of the head of page 1, and patterns of salutations and institutions.
 
 This module is pure. It knows no document types.
 """

@@ -1,4 +1,4 @@
-"""The date of a letter, by its place above the salutation.
+"""Finds the date of a letter by its place above the salutation.
 
 A value found only by its place is never without doubt.
 """

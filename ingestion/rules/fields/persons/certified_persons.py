@@ -1,4 +1,4 @@
-"""The people whom certificates name in a sentence, as in "We confirm that Ann Smith has attended".
+"""Finds the people whom certificates name, as in "We confirm that Ann Smith has attended".
 
 This module is pure. It knows neither document types nor pages.
 """

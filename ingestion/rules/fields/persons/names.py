@@ -1,4 +1,4 @@
-"""The comparison of names: whether two documents name the same person, institution or version.
+"""Compares names: whether two documents name the same person, institution or version.
 
 The comparison ignores differences in writing and respects differences in substance. Titles,
 degrees, the order of the names, accents, punctuation and the letters that OCR confuses never

@@ -1,4 +1,4 @@
-"""The people whom the text of a document names as investigators, found by the words around a name.
+"""Finds the people whom a text names as investigators, by the words around a name.
 
 "Conducted by Ann Smith", "Ann Smith, PhD (principal investigator)", "my name is Ann Smith and I am
 a doctoral student" and "Researcher: Ann Smith" name the same person. A name counts if a word of the

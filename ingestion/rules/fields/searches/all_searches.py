@@ -1,4 +1,4 @@
-"""The ways in which the values of fields are found in a document, the surest first.
+"""Lists the ways in which the values of fields are found in a document, the surest first.
 
 Each way yields the values that it finds, and says which kind of evidence led to them. `extraction`
 joins and compares them. The modules `*_searches` contain the ways. `text_readings` and

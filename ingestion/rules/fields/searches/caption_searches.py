@@ -1,4 +1,4 @@
-"""Values at captions: beside, below, above or after them.
+"""Finds values at captions: beside, below, above or after them.
 
 The words of a caption within a sentence, or across two columns, are no caption.
 """

@@ -1,4 +1,4 @@
-"""The values that were found for a field, with the ways that led to them, and what each is worth.
+"""Collects the values found for a field, with the ways that led to them and their scores.
 
 A value scores higher if its way is more reliable and its rank is lower. The captions of a field
 have the ranks from 0 on. The ranks of other ways say behind how many captions they come.
@@ -43,6 +43,7 @@ class FoundValue:
 
     @property
     def is_agreed(self) -> bool:
+        """Return whether two independent ways led to the value, or one that needs no second one."""
         return are_agreed(self.ways)
 
     def with_best_way(self) -> "FoundValue":
@@ -52,6 +53,7 @@ class FoundValue:
 
     @property
     def score(self) -> float:
+        """Return the score of the surest way, less for each rank of its caption."""
         best = max(_SCORES.get(way, 0.0) for way in self.ways)
         if self.rank == _CAPTION_RANK_OF_OTHERS:
             return best

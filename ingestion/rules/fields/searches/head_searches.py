@@ -1,4 +1,4 @@
-"""Values in the head of page 1: names of persons, committees and institutions, dates, titles."""
+"""Finds values in the head of page 1: names of persons, committees, institutions, dates, titles."""
 
 import re
 from collections.abc import Iterator, Sequence

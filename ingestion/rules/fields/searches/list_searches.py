@@ -1,4 +1,4 @@
-"""The entries of list fields, in form fields of the PDF or below captions."""
+"""Finds the entries of list fields, in form fields of the PDF or below captions."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Numbers in the text: of a fixed format, behind words such as "Credential ID", or of a version."""
+"""Finds numbers in the text: of a fixed format, behind words as "Credential ID", of a version."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The document in which fields are searched, with what several fields need of it."""
+"""Holds the document in which fields are searched, with what several fields need of it."""
 
 from dataclasses import dataclass, field
 from datetime import date, timedelta

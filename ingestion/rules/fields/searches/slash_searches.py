@@ -1,4 +1,4 @@
-"""Values that share a caption, which slashes separate."""
+"""Finds values that share a caption, which slashes separate."""
 
 from collections.abc import Iterator
 

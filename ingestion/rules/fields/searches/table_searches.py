@@ -1,4 +1,4 @@
-"""Values in the cells of tables, beside or below the cells that are their captions."""
+"""Finds values in the cells of tables, beside or below the cells that are their captions."""
 
 import re
 from collections.abc import Iterator, Sequence

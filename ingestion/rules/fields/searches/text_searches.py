@@ -1,4 +1,4 @@
-"""Values in the sentences and lines of the text: dates, names of persons, titles, courses."""
+"""Finds values in the sentences and lines of the text: dates, names, titles, courses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
