@@ -1,4 +1,4 @@
-"""Describes the contents of a backup: its manifest and its list of files; and verifies them."""
+"""Describes and verifies the contents of a backup: its manifest and its list of files."""
 
 import fcntl
 import hashlib

@@ -50,6 +50,7 @@ class FirstPass:
 
     @property
     def percent(self) -> int | None:
+        """Return the share of decided documents that were filed, in per cent, or None."""
         return compute_percentage(self.filed, self.decided)
 
 

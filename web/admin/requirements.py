@@ -1,4 +1,4 @@
-"""Registers required documents, validity overrides and waivers in the admin.
+"""Registers studies' and sites' required documents, validity overrides and waivers in the admin.
 
 Every change is recorded in the ledger.
 """

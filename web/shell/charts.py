@@ -100,6 +100,7 @@ class ColumnChart:
 
     @property
     def rows(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Return the rows of the table with the same numbers: a label, and the values."""
         return list(zip(self.labels, self._columns, strict=True))
 
     @property

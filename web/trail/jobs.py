@@ -1,4 +1,4 @@
-"""Renders the page of a background job, which shows the progress until the job ends."""
+"""Renders the page of a background job of the audit trail, with its progress until it ends."""
 
 from collections.abc import Mapping
 from typing import Any

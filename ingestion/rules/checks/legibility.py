@@ -1,4 +1,4 @@
-"""Checks what depends on no document type: active content, missing pages and legibility."""
+"""Checks what does not depend on a document type: active content, missing pages, legibility."""
 
 import re
 from collections.abc import Iterator
