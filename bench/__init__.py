@@ -1,1 +1,4 @@
-"""Benchmarks. `python -m bench` runs them, and docs/benchmarks describes them and their results."""
+"""Measures the product by benchmarks, which `python -m bench` runs.
+
+docs/benchmarks describes them and their results.
+"""

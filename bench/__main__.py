@@ -1,4 +1,4 @@
-"""Run benchmarks and write one report: `python -m bench [NAME ...] [--quick] [--again]`.
+"""Runs benchmarks and writes one report: `python -m bench [NAME ...] [--quick] [--again]`.
 
 Each benchmark runs in its own process, and its result is stored in var/bench as soon as it ends.
 After an interruption, `--again` runs only those that are missing. The page and its charts are
@@ -47,6 +47,7 @@ so.
 
 
 def result_path(name: str) -> Path:
+    """Return the path of the JSON file with a benchmark's result."""
     return RESULTS / f"{name}.json"
 
 
@@ -113,6 +114,7 @@ def draw_charts(result: BenchResult, title: str) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
+    """Run the selected benchmarks, or all, and write the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="*", help=f"of {', '.join(BENCHES)}")
     parser.add_argument("--quick", action="store_true", help="small, one round")

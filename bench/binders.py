@@ -219,6 +219,7 @@ class BinderFigures:
 
     @property
     def f1(self) -> float:
+        """Return the F1 score of the boundaries, from 0 to 1; 1 if there are none."""
         return 2 * self.both / (self.found + self.true) if self.found + self.true else 1.0
 
 
@@ -242,6 +243,7 @@ def load_binders(
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield a row for each kind of binder."""
     count = QUICK_BINDERS if options.quick else BINDERS
     for is_scan in (False, True):
         binders = load_binders(MEASURED_PART, count, is_scan=is_scan)

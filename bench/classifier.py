@@ -1,4 +1,4 @@
-"""Training and evaluation of the statistical model of document types.
+"""Trains and evaluates the statistical model of document types.
 
 `python -m bench.classifier train` trains the model with all examples and writes the coefficients
 into the package. `python -m bench.classifier evaluate` prints how the model recognises the real
@@ -104,6 +104,7 @@ def evaluate_unseen(real: Mapping[str, Example], generated: Sequence[Example]) -
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
+    """Run the step that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["train", "evaluate", "unseen", "texts", "words"])
     parser.add_argument("--corpus", type=Path, default=type_examples.CORPUS)

@@ -1,4 +1,4 @@
-"""The job layer compared with the core called directly, on each available database and broker.
+"""Compares the job layer with the core called directly, on each database and broker.
 
 `python -m bench.dispatch [--quick]`; docs/benchmarks describes what it measures. PostgreSQL and
 Redis are left out if they are not installed.
@@ -31,6 +31,8 @@ POSTGRESQL = "scripts/with-postgresql"
 
 @dataclass(frozen=True, slots=True)
 class DispatchSize:
+    """Describes the size of a run."""
+
     one_page: int  # documents in all
     mixes: int  # repetitions of the sample mix in one run, so that its start and end matter less
     rounds: int
@@ -126,6 +128,7 @@ class DispatchBench:
         return result
 
     def new_folder(self) -> Path:
+        """Make a folder for one run, and return its path."""
         folder = self._folder / f"run-{next(self._numbers)}"
         folder.mkdir()
         return folder
@@ -201,6 +204,7 @@ def _medians(figures: Sequence[float], rounds: int) -> list[float]:
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the benchmark."""
     size, sides = QUICK if options.quick else FULL, available_sides()
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = DispatchBench(Path(folder))

@@ -275,6 +275,7 @@ def _count(figures: BinderFigures, binder: Binder, model: BoundaryModel) -> None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the step that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["fit", "unseen"])
     parser.add_argument("--corpus", type=Path, default=CORPUS)

@@ -1,4 +1,4 @@
-"""Our software compared with the usual design, in turns, with the same sample portal.
+"""Compares our software with the usual design, in turns, with the same sample portal.
 
 `python -m bench.flow [--quick]`; docs/benchmarks describes what it measures. Each side runs in its
 own process, and so does the portal.
@@ -39,6 +39,8 @@ SLOW_DOCUMENTS = 10  # of each site, so that the slow site takes longest
 
 @dataclass(frozen=True, slots=True)
 class FlowSize:
+    """Describes the size of a run."""
+
     sites: int
     documents: int  # of each site
     limited: int  # of each site, with portal limits
@@ -221,6 +223,7 @@ def _report(run: Run) -> Run:
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the benchmark."""
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = FlowBench(Path(folder))

@@ -57,6 +57,7 @@ def cost(
 
 
 def documents(bench: DispatchBench, size: GrowthSize) -> Iterator[Row]:
+    """Yield the cost of a document by the number of waiting documents."""
     offers = {n: bench.offer(sites=SITES, documents=n) for n in size.documents}
     growth = compare_with_smallest(size.documents, lambda n: cost(bench, offers[n]))
     yield from growth.rows("documents", UNIT)
@@ -94,6 +95,7 @@ PARTS = {each.__name__: each for each in (sites, workers, entries, documents)}
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the selected parts."""
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = DispatchBench(Path(folder))

@@ -1,4 +1,4 @@
-"""The processor time of a born-digital page, beside an earlier state of the rules.
+"""Measures the processor time of a born-digital page, beside an earlier state of the rules.
 
 `python -m bench.judging [--quick] [--baseline CHECKOUT]` reads and judges the same files with this
 checkout and with the earlier one, in turn, round after round. Each side is one process, and its
@@ -60,6 +60,7 @@ class JudgingSide:
         return measured
 
     def close(self) -> None:
+        """End the process."""
         self._process.communicate()
 
 
@@ -101,6 +102,7 @@ def take_earlier_state(folder: Path) -> Path | None:
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the benchmark."""
     rounds = QUICK_ROUNDS if options.quick else ROUNDS
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""The ledger compared with the bare driver, the hash function and itself, in turns in one run.
+"""Compares the ledger with the bare driver, the hash function and itself, in turns in one run.
 
 `python -m bench.ledger [--quick] [--entries N]`; docs/benchmarks describes what it measures.
 PostgreSQL is left out if it is not installed.
@@ -35,6 +35,8 @@ Results = Mapping[str, Sequence[Any]]  # by side or operation: one result for ea
 
 @dataclass(frozen=True, slots=True)
 class LedgerSize:
+    """Describes the size of a run."""
+
     entries: int
     rounds: int
     seconds: float  # of one run of writers
@@ -65,9 +67,11 @@ class LedgerBench:
         return LedgerBench(folder, self.size, shim)
 
     def on_sqlite(self, *command: str) -> Results:
+        """Run a side on a new SQLite database, and return its results."""
         return self._run([], dict(self._environment()), command)
 
     def on_postgresql(self, *command: str) -> Results:
+        """Run a side on a new PostgreSQL server that flushes commits, and return its results."""
         changes = dict(self._environment()) | {"POSTGRESQL_OPTIONS": "-c fsync=on"}
         del changes["DATABASE_URL"]  # the prefix sets that of its own server
         return self._run([POSTGRESQL], changes, command)
@@ -89,9 +93,11 @@ class LedgerBench:
         return results
 
     def append(self, run: Callable[..., Results], scene: str) -> Results:
+        """Run a scene of writers on one database, and return its results."""
         return run("bench.sides.append", scene, "--seconds", str(self.size.seconds))
 
     def trail(self, run: Callable[..., Results]) -> Results:
+        """Measure a trail of the run's size on one database, and return the results."""
         return run("bench.sides.trail", "--entries", str(self.size.entries))
 
 
@@ -120,6 +126,7 @@ def compare_with_held_lock(what: str, results: Results, minimum: float) -> Row:
 
 
 def writing_on_postgresql(bench: LedgerBench) -> Iterator[Row]:
+    """Yield the rows about writing on PostgreSQL."""
     alone = "PostgreSQL, a writer, 16 entries{}"
     together = "PostgreSQL, 8 writers, 1 entry{}"
     yield compare_with_driver(alone.format(""), bench.append(bench.on_postgresql, "alone"), 0.7)
@@ -136,6 +143,7 @@ def writing_on_postgresql(bench: LedgerBench) -> Iterator[Row]:
 
 
 def writing_on_sqlite(bench: LedgerBench) -> Iterator[Row]:
+    """Yield the rows about writing on SQLite."""
     alone = "SQLite, a writer, 16 entries{}"
     yield compare_with_driver(alone.format(""), bench.append(bench.on_sqlite, "alone"), 0.9)
     if slow := bench.slowed(4):
@@ -220,6 +228,7 @@ def reading(
 
 
 def measure(bench: LedgerBench) -> Iterator[Row]:
+    """Yield all rows, without those of PostgreSQL if it is not installed."""
     yield from canonical(bench)
     yield from writing_on_sqlite(bench)
     yield from reading(bench, bench.on_sqlite, "SQLite", 9.0)
@@ -231,6 +240,7 @@ def measure(bench: LedgerBench) -> Iterator[Row]:
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the benchmark."""
     size = QUICK if options.quick else FULL
     if options.entries:
         size = replace(size, entries=options.entries)

@@ -1,4 +1,4 @@
-"""Several processes that share the limits of one portal, compared with a bucket for each process.
+"""Compares processes that share the limits of one portal with processes that have a bucket each.
 
 `python -m bench.limits [--quick]` has two rows for each limit. The first one compares the requests
 per second that the portal counted with those that it allows. The second one compares the share of
@@ -34,6 +34,8 @@ SITE = "1001"
 
 @dataclass(frozen=True, slots=True)
 class LimitsSize:
+    """Describes the size of a run."""
+
     limits: Sequence[SiteLimit]
     seconds: float  # of requests to a saturated portal
     rounds: int
@@ -165,6 +167,7 @@ def _percent_refused(portal: SamplePortal) -> float:
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the benchmark."""
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
@@ -174,6 +177,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def main() -> None:
+    """Run the benchmark, or the process that the command line names."""
     with tempfile.TemporaryDirectory() as data:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         os.environ |= {"SECRET_KEY": "bench", "Q_LOG_LEVEL": "ERROR", "LOG_LEVEL": "WARNING"}

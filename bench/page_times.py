@@ -1,4 +1,4 @@
-"""Every page with a database as after ten years, compared with the same page with a small one.
+"""Compares every page with a database as after ten years to the same page with a small one.
 
 `python -m bench.page_times [--quick]`; `bench.sides.pages` fills the database, which is
 SQLite, and requests the pages.
@@ -26,6 +26,8 @@ SLOWEST = 5  # named pages
 
 @dataclass(frozen=True, slots=True)
 class PageTimesSize:
+    """Describes the size of a run."""
+
     sites: int
     documents: int
     rounds: int
@@ -58,6 +60,7 @@ class FilledInstallation:
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the benchmark."""
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as name:
         few = FilledInstallation(Path(name) / "few", *SMALL)

@@ -108,6 +108,7 @@ def rewritten(text: str, figures: Sequence[Figure]) -> str:
 
 
 def main() -> int:
+    """Write the figures, or check them. Returns 1 if a checked page is out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
     arguments = parser.parse_args()

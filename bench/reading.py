@@ -1,4 +1,4 @@
-"""The comparison of reading with the bare OCR engine, OCRmyPDF and pypdf, in one run.
+"""Compares reading with the bare OCR engine, OCRmyPDF and pypdf, in one run.
 
 `python -m bench.reading [--quick] [--only PART ...]` runs it, and docs/benchmarks describes what it
 measures. Every side is a process of its own, and the time of every process that it starts is
@@ -336,6 +336,7 @@ PARTS = {
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the selected parts."""
     logging.disable()  # pypdf logs warnings about fonts
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:

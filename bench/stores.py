@@ -1,4 +1,4 @@
-"""The cost of storing one more document in the archive, in a folder and in a bucket, in turn.
+"""Measures the cost of storing one more document, in a folder and in a bucket, in turn.
 
 `python -m bench.stores [--quick] [--documents N] [--threads N]`. The bucket is ARCHIVE_S3_BUCKET.
 Its objects stay locked, so use a bucket made for this purpose, with ARCHIVE_S3_MODE=GOVERNANCE and
@@ -87,6 +87,7 @@ def put_all(store: Archive, folder: Path, documents: int, threads: int) -> float
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of the benchmark."""
     settings.configure()
     documents = options.documents or (QUICK_DOCUMENTS if options.quick else DOCUMENTS)
     with tempfile.TemporaryDirectory() as name, a_bucket() as bucket:

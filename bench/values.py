@@ -153,6 +153,7 @@ def describe(compared: Iterable[tuple[str, str, ComparedValue]], *, named: bool)
 
 
 def main() -> None:
+    """Compare the values that the command line names, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=[WORKING, UNSEEN, REAL])
     parser.add_argument("--ocr", action="store_true")

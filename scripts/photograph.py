@@ -39,11 +39,14 @@ TIMEOUT_MILLISECONDS = 120_000  # for the checks of a packet, and for a verifica
 
 
 class Photographer:
+    """Takes screenshots of pages, and saves them in a folder."""
+
     def __init__(self, browser: Browser, url: str, folder: Path) -> None:
         self._browser, self._url, self._folder = browser, url, folder
 
     @contextmanager
     def signed_in(self, name: str, *, width: int = 1200, colours: str = "light") -> Iterator[Page]:
+        """Open a page in a browser in which this demo user is signed in. `width` is in pixels."""
         context = self._browser.new_context(
             base_url=self._url,
             viewport={"width": width, "height": 900 if width > 320 else 640},
@@ -81,6 +84,7 @@ class Photographer:
 
 
 def take_coordinator_pages(photographer: Photographer, files: list[Path]) -> None:
+    """Take the upload form with these files, and the pages of the packet after it."""
     with photographer.signed_in("jonas") as page:
         page.goto(f"/packets/new/?site={SITE.site_id}")
         page.get_by_role("button", name="Select files").wait_for()
@@ -101,6 +105,7 @@ def take_coordinator_pages(photographer: Photographer, files: list[Path]) -> Non
 
 
 def take_qa_pages(photographer: Photographer) -> None:
+    """Take the pages of the review."""
     with photographer.signed_in("helena") as page:
         page.goto("/admin/review/")
         photographer.take(page, "queue")
@@ -113,6 +118,7 @@ def take_qa_pages(photographer: Photographer) -> None:
 
 
 def take_regulatory_affairs_pages(photographer: Photographer) -> None:
+    """Take the pages of sites and of the audit trail."""
     with photographer.signed_in("rafael") as page:
         page.goto("/sites/?x=")
         photographer.take(page, "required")
@@ -124,6 +130,7 @@ def take_regulatory_affairs_pages(photographer: Photographer) -> None:
 
 
 def take_broken_ledger(photographer: Photographer) -> None:
+    """Take the page of a ledger whose verification failed."""
     with photographer.signed_in("rafael") as page:
         page.goto("/admin/audit/verify/")
         expect(page.get_by_text("The audit trail is broken.")).to_be_visible()
@@ -131,6 +138,7 @@ def take_broken_ledger(photographer: Photographer) -> None:
 
 
 def take_operations_pages(photographer: Photographer) -> None:
+    """Take the pages of operations."""
     with photographer.signed_in("olu") as page:
         page.goto("/admin/ops/stuck/")
         photographer.take(page, "stuck")
@@ -140,6 +148,7 @@ def take_operations_pages(photographer: Photographer) -> None:
 
 
 def take_auditor_and_administrator_pages(photographer: Photographer) -> None:
+    """Take the pages of an auditor, and those of an administrator."""
     with photographer.signed_in("vera") as page:
         page.goto(f"/admin/audit/export/check/?site={SITE.site_id}")
         photographer.take(page, "auditor_export", max_height=600)
@@ -149,6 +158,7 @@ def take_auditor_and_administrator_pages(photographer: Photographer) -> None:
 
 
 def write_packet(folder: Path) -> list[Path]:
+    """Write the files of a sample packet to the folder, and return their paths."""
     today = datetime.now(UTC).date()
     for name, (kind, fault) in PACKET.items():
         content = make_sample(kind, today=today, site=SITE, fault=fault, seed=today.year + 1)
@@ -157,6 +167,7 @@ def write_packet(folder: Path) -> list[Path]:
 
 
 def main() -> None:
+    """Take all screenshots of the installation at the given address."""
     url, folder, *options = sys.argv[1:]
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as files:
         browser = playwright.chromium.launch(

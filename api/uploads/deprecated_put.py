@@ -55,12 +55,13 @@ def put_file(
     packet_id: Path[batches.Reference],
     number: Path[Number],
 ) -> Any:
-    """Deprecated: use a resumable upload (tus 1.0) at `/uploads` instead.
+    """Receive a file, or a part of it. Use a resumable upload (tus 1.0) at `/uploads` instead.
 
-    201 for a new file, 200 for a file that was received before. A file that differs from its
-    declaration is not stored. With `Content-Range`, the body is a part of the file of at most
-    8 MiB, and the status is 202 until the last part. A part that does not begin where the previous
-    one ended is refused (409). `Upload-Offset` then has the offset at which to continue.
+    This method is deprecated. The status is 201 for a new file, and 200 for a file that was
+    received before. A file that differs from its declaration is not stored. With `Content-Range`,
+    the body is a part of the file of at most 8 MiB, and the status is 202 until the last part. A
+    part that does not begin where the previous one ended is refused (409). `Upload-Offset` then has
+    the offset at which to continue.
     """
     packet = get_open_packet(request, packet_id)
     if number >= len(packet.files):

@@ -1,4 +1,4 @@
-"""Chaos tests of a whole installation: real hosts, web server, portal, database and disk.
+"""Tests a whole installation under faults: real hosts, web server, portal, database and disk.
 
 `python -m bench.chaos` (or `make chaos`) injects faults that a seed determines until a large batch
 is done. It then counts documents that are lost, filed twice, wrong or unexplained. docs/chaos.md

@@ -1,4 +1,6 @@
-"""`python -m bench.chaos [--documents N] [--kills N] [--seed N] [--minutes N] [--database NAME]`.
+"""Runs a chaos test: `python -m bench.chaos [--documents N] [--kills N] [--seed N] ...`.
+
+Further options are `--minutes N` and `--database NAME`.
 
 Exit code 0: no document was lost, filed twice, wrong or unexplained. Exit code 1: some were, they
 are named, and the folder with the logs is kept. `--output FILE` also writes the Markdown there.
@@ -24,6 +26,7 @@ DISK_MB = 2  # size of the small disk for each document
 
 
 def arguments() -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.chaos", description=__doc__)
     parser.add_argument("--documents", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=200)
@@ -50,6 +53,7 @@ def disk(folder: Path, documents: int) -> Iterator[str]:
 
 
 def main() -> int:
+    """Run the test, print its table, and return the exit code."""
     options = arguments()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # programs are stopped
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))

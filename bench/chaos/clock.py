@@ -1,4 +1,4 @@
-"""A wall clock that can be changed while programs run.
+"""Provides a wall clock that can be changed while programs run.
 
 It is a shim below them, as in `bench.installation.disk`. The time since boot does not change, as
 when an administrator or a time server sets the clock. libfaketime is not used, because its

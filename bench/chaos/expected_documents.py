@@ -1,4 +1,4 @@
-"""The documents of a chaos run: the sample mix once, copies of small documents, and bombs."""
+"""Writes the documents of a chaos run: the sample mix once, copies of small documents, bombs."""
 
 import hashlib
 import json
@@ -25,6 +25,8 @@ SITES = 12
 
 @dataclass(frozen=True, slots=True)
 class ExpectedDocuments:
+    """Describes the folder with the documents of a run, and what has to become of each."""
+
     directory: Path
     manifest: str
     expected: dict[tuple[str, str], Expectation]
@@ -32,6 +34,7 @@ class ExpectedDocuments:
 
     @property
     def sites(self) -> Path:
+        """Return the path of the file with the sites, for `load_sites`."""
         return self.directory / "sites.json"
 
 

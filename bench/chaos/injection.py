@@ -1,4 +1,4 @@
-"""The injection of faults, and their distribution over the work."""
+"""Injects faults, and distributes them over the work."""
 
 import os
 import random
@@ -36,6 +36,8 @@ FREEZABLE = ("worker", "monitor", "pusher", "sentinel", "cluster", "host")
 
 
 class FaultInjector:
+    """Injects the planned faults when their share of the work is done."""
+
     def __init__(self, installation: Installation, server: Server, sender: uploads.Sender) -> None:
         self._installation, self._server, self._sender = installation, server, sender
         self.kills: Counter[str] = Counter()  # number of kills; `all` counts once
@@ -46,6 +48,7 @@ class FaultInjector:
 
     @property
     def sent(self) -> list[uploads.KeyedUpload]:
+        """Return the files that were uploaded during the run."""
         return self._sender.sent
 
     def inject_all(self, faults: Sequence[ScheduledFault], total: int, until: float) -> None:

@@ -1,4 +1,4 @@
-"""Hosts, web server, portal and disk of one run. Programs that end are restarted."""
+"""Runs hosts, web server, portal and disk of one run. Programs that end are restarted."""
 
 import os
 import signal
@@ -42,9 +42,11 @@ class Program:
 
     @property
     def pid(self) -> int:
+        """Return the id of the process that was started last."""
         return self._process.pid
 
     def start(self) -> None:
+        """Start the program, and count the start."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command, env=self._environment, stdout=log, stderr=log, cwd=ROOT
@@ -73,6 +75,8 @@ class Program:
 
 
 class Installation:
+    """Runs the programs of one installation, and restarts those that end."""
+
     def __init__(self, folder: Path, portal_proxy: PortalProxy) -> None:
         self.portal_proxy = portal_proxy
         self.web_port = free_port()
@@ -134,11 +138,13 @@ def send_signal(pids: set[int], number: signal.Signals) -> None:
 
 
 def make_portal(offer: ExpectedDocuments, *, seed: int, port: int) -> SamplePortal:
+    """Return a sample portal for the documents, with limits and faults."""
     limits = dict.fromkeys(read_limits(offer.sites), PORTAL)
     return SamplePortal(offer.directory, limits, faults=PORTAL_FAULTS, seed=seed, port=port)
 
 
 def submit(offer: ExpectedDocuments) -> None:
+    """Load the sites, and register all documents as one batch."""
     call_command("load_sites", str(offer.sites), verbosity=0)
     submission = Submission(BatchSource.MANIFEST, Actor.software("chaos", OPERATIONS))
     registration.register_manifest(manifest.read_manifest(offer.manifest), submission)

@@ -1,4 +1,4 @@
-"""A proxy between the hosts and the portal. It can refuse connections, or answer nothing."""
+"""Forwards connections between hosts and portal, and can refuse or silence them."""
 
 import socket
 import struct
@@ -11,6 +11,8 @@ BLOCK_BYTES = 1 << 16
 
 
 class Mode(Enum):
+    """Lists what the proxy does with connections."""
+
     OPEN = "open"
     REFUSED = "refused"  #: connections are reset
     SILENT = "silent"  #: data is read and not forwarded
@@ -35,6 +37,7 @@ class PortalProxy:
             self._end_connections()
 
     def close(self) -> None:
+        """End all connections, and accept no further ones."""
         self._listening.close()
         self._end_connections()
 

@@ -1,4 +1,4 @@
-"""The processes of a host by their role, read from /proc."""
+"""Finds the processes of a host by their role, from /proc."""
 
 import os
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""One chaos run, with the settings that the environment names."""
+"""Executes one chaos run, with the settings that the environment names."""
 
 import time
 from argparse import Namespace

@@ -29,6 +29,8 @@ MAX_SHARE = 0.95  # of the work, after which no more faults are injected
 
 @dataclass(frozen=True, slots=True)
 class ScheduledFault:
+    """Describes a fault that is planned for a share of the work."""
+
     due: float  # share of settled documents at which it occurs
     kind: str
     seed: int  # for its random decisions: which process, how long, which byte

@@ -1,4 +1,4 @@
-"""The database of a chaos run, and the faults that affect it."""
+"""Controls the database of a chaos run, and causes the faults that affect it."""
 
 import os
 import pwd
@@ -21,6 +21,8 @@ BINARIES = "*/bin"  # in Debian's folder /usr/lib/postgresql
 
 
 class Server(Protocol):
+    """Defines the interface of a database whose faults are injected."""
+
     name: str
     url: str
 
@@ -32,7 +34,9 @@ class Server(Protocol):
         """Return whether no transaction is open that others would have to wait for."""
         ...
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """Stop the database, and delete what it left."""
+        ...
 
 
 class Sqlite:
@@ -45,6 +49,7 @@ class Sqlite:
         self.url = f"sqlite:///{self._file}"
 
     def inject_fault(self) -> Callable[[], None]:
+        """Take the write lock. Return the function that releases it."""
         lock_holder = sqlite3.connect(
             self._file, timeout=60, isolation_level=None, check_same_thread=False
         )
@@ -52,6 +57,7 @@ class Sqlite:
         return lock_holder.close
 
     def is_free(self) -> bool:
+        """Return whether nobody holds the write lock."""
         with closing(sqlite3.connect(self._file, timeout=0.2, isolation_level=None)) as connection:
             try:
                 connection.execute("BEGIN IMMEDIATE")
@@ -90,15 +96,18 @@ class Postgresql:
         self._run("createdb", "-h", self._home, "-p", str(port), "-U", "siteledger", "siteledger")
 
     def inject_fault(self) -> Callable[[], None]:
+        """Restart the server without an orderly end. Return a function that does nothing."""
         self._control("restart", "-m", "immediate")
         return lambda: None
 
     def is_free(self) -> bool:
+        """Return whether no other connection is in a transaction."""
         with connection.cursor() as cursor:
             cursor.execute(_IN_A_TRANSACTION)
             return cursor.fetchone() is None
 
     def stop(self) -> None:
+        """Stop the server, and delete its files."""
         self._control("stop", "-m", "immediate")
         shutil.rmtree(self._home, ignore_errors=True)
 

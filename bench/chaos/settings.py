@@ -1,4 +1,4 @@
-"""The default settings with the run's own database and folders, and with short time limits."""
+"""Makes a run's settings: the defaults, with its own database and folders, and short limits."""
 
 from pathlib import Path
 
@@ -16,6 +16,7 @@ LIMITS = {
 
 
 def environment(folder: Path, database: str) -> dict[str, str]:
+    """Return the environment variables of all programs of a run, and make its folders."""
     disk, temporary = folder / "disk", folder / "t"
     for new_folder in (disk, temporary):
         new_folder.mkdir()

@@ -1,4 +1,4 @@
-"""The table at the end of a chaos run, as Markdown."""
+"""Formats the table at the end of a chaos run, as Markdown."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ class FaultSummary:
 
 
 def table(summary: FaultSummary, tally: Tally) -> str:
+    """Return the table of a run as Markdown."""
     kills, others = summary.kills, summary.other_faults
     rows = {
         "documents": f"{tally.documents}, of which filed {tally.filed}",

@@ -1,4 +1,4 @@
-"""The counts at the end of a chaos run, and whether each is as required."""
+"""Counts documents and faults at the end of a chaos run, and checks that each is as required."""
 
 import os
 from collections import Counter
@@ -28,6 +28,8 @@ EXPLAINED = {"OCR_LOW_CONFIDENCE", "PARSER_FAILURE"}
 
 @dataclass(slots=True)
 class Tally:
+    """Counts what became of the documents, and names those with which something is wrong."""
+
     documents: int = 0
     filed: int = 0
     explained: Counter[str] = field(default_factory=Counter)
@@ -39,10 +41,12 @@ class Tally:
 
     @property
     def wasted(self) -> float:
+        """Return the number of repeated attempts per document."""
         return self.repeated / max(1, self.documents)
 
     @property
     def is_good(self) -> bool:
+        """Return whether no document was lost, filed twice, wrong or unexplained."""
         return not any(self.faults.values())
 
 

@@ -1,4 +1,4 @@
-"""Files that a site's program uploads to the web server, and repeats until they are accepted."""
+"""Uploads files to the web server as a site's program, and repeats until they are accepted."""
 
 import hashlib
 import http.client
@@ -36,10 +36,13 @@ class KeyedUpload:
 
     @property
     def sha256(self) -> str:
+        """Return the SHA-256 of the content in hex."""
         return hashlib.sha256(self.content).hexdigest()
 
 
 class Sender:
+    """Uploads new files, and repeats those whose response was lost."""
+
     def __init__(self, port: int, restart_ended: Callable[[], None]) -> None:
         """`restart_ended` is called during waits, because the web server has to be restarted."""
         self._port, self._restart_ended = port, restart_ended
@@ -58,6 +61,7 @@ class Sender:
         self.sent: list[KeyedUpload] = []
 
     def new(self) -> KeyedUpload:
+        """Return a new file with a key of its own, which is not sent yet."""
         content = self._original + f"%upload {secrets.token_hex(8)}\n".encode()
         upload = KeyedUpload(content, secrets.token_hex(8))
         self.sent.append(upload)

@@ -1,1 +1,1 @@
-"""Documents to measure with: generated, signed, scanned and hostile ones, and training examples."""
+"""Makes documents to measure with: generated, signed, scanned, hostile, and training examples."""

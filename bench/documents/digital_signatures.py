@@ -1,4 +1,4 @@
-"""Digitally signed documents, with a key and a self-signed certificate made at run time."""
+"""Signs documents digitally, with a key and a self-signed certificate made at run time."""
 
 import io
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Documents of generated sites with their true values. No two have the same numbers."""
+"""Makes documents of generated sites with their true values. No two have the same numbers."""
 
 import random
 import re

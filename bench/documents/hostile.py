@@ -1,4 +1,4 @@
-"""Hostile and unusable files, which must not affect the reading of other documents.
+"""Makes hostile and unusable files, which must not affect the reading of other documents.
 
 The corpus has real ones. These are generated and need no corpus.
 """

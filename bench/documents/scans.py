@@ -1,4 +1,4 @@
-"""Pages as scanners, fax machines and telephones produce them, the same for the same seed."""
+"""Makes pages as scanners, fax machines and telephones do, the same for the same seed."""
 
 import io
 import random

@@ -1,4 +1,4 @@
-"""The documents of a measurement: many small, born-digital documents, no two alike."""
+"""Writes the documents of a measurement: many small, born-digital documents, no two alike."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -31,10 +31,12 @@ class ServedDocuments:
 
     @property
     def sites(self) -> Path:
+        """Return the path of the file with the sites."""
         return self.directory / "sites.json"
 
     @property
     def manifest(self) -> Path:
+        """Return the path of the manifest."""
         return self.directory / "manifest.ndjson"
 
 

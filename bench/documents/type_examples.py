@@ -1,4 +1,4 @@
-"""The examples with which the statistical model of document types is trained.
+"""Collects the examples with which the statistical model of document types is trained.
 
 There are four sources: the real documents of `../shared/corpus/real`, which stay outside of the
 repository; generated specimens of every type; generated documents that have none of the types; and

@@ -1,1 +1,1 @@
-"""The installation of a measurement: its settings, processes and disk, and data to fill it."""
+"""Prepares the installation of a measurement: settings, processes, disk, and data to fill it."""

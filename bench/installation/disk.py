@@ -1,4 +1,4 @@
-"""A simulated slower disk: a shim below the program that delays each flush.
+"""Simulates a slower disk: a shim below the program delays each flush.
 
 The figures of the design are for disks that flush in 1 ms (PostgreSQL) and in 4 ms (SQLite).
 """

@@ -1,4 +1,4 @@
-"""An installation for one run: default settings, with its own database and folders.
+"""Makes an installation for one run: default settings, with its own database and folders.
 
 A SQLite database is copied from one that is migrated once, because migrating takes longer than many
 runs.

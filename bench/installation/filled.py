@@ -1,4 +1,4 @@
-"""The data of a product in its tenth year, for an empty database.
+"""Fills an empty database with the data of a product in its tenth year.
 
 It has sites, packets, documents and their entries. Every site needs twelve documents and has sent
 each of them many times, with ten entries for each. The newest documents are in the review queue,

@@ -1,4 +1,4 @@
-"""The default settings, except that SQLite itself waits for its lock."""
+"""Defines the default settings, except that SQLite itself waits for its lock."""
 
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES

@@ -1,4 +1,4 @@
-"""The processes of a measurement: the portal and each side in their own, and their memory use."""
+"""Runs the portal and each side of a measurement in their own processes, and weighs them."""
 
 import ctypes
 import json

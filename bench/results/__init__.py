@@ -1,1 +1,1 @@
-"""Results of benchmarks: rows with their ratios, the report, its charts, and the machine."""
+"""Stores and displays results: rows with their ratios, the report, its charts, and the machine."""

@@ -1,4 +1,4 @@
-"""Charts as SVG files: ratios to the baseline, and costs that grow with size.
+"""Draws charts as SVG files: ratios to the baseline, and costs that grow with size.
 
 The charts of the product (`web/shell/charts.py`) are stretched, and their labels are in the page.
 These charts contain their labels, and colours for light and dark mode.

@@ -1,4 +1,4 @@
-"""The machine of a measurement: processor, programs, packages, and the measured commit."""
+"""Describes the machine of a measurement: processor, programs, packages, and the commit."""
 
 import os
 import platform

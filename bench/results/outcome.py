@@ -1,4 +1,4 @@
-"""The result of one side of a measurement: a JSON file that its own process writes."""
+"""Stores the result of one side of a measurement as JSON, which its own process writes."""
 
 import json
 from collections import Counter
@@ -9,6 +9,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
+    """Describes the outcome of a run: its duration in seconds, and what became of the documents."""
+
     seconds: float  # from the start of the work to its end
     states: Mapping[str, int]  # final states, and how many documents ended in each
     finished: Mapping[str, float]  # by site: seconds until its last document ended
@@ -38,8 +40,10 @@ def outcome(
 
 
 def write(path: Path, outcome: RunOutcome) -> None:
+    """Write the outcome as JSON."""
     path.write_text(json.dumps(asdict(outcome)))
 
 
 def read(path: Path) -> RunOutcome:
+    """Return the outcome that `write` wrote."""
     return RunOutcome(**json.loads(path.read_text()))

@@ -1,4 +1,4 @@
-"""The results of benchmarks as rows, and the page that displays them.
+"""Defines the results of benchmarks as rows, and writes the page that displays them.
 
 Each benchmark is a program that yields rows (`run_benchmark`). `python -m bench` runs them and
 writes the page.
@@ -51,6 +51,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
+        """Return the median of the ratios, or the ratio of one pair, or None without a baseline."""
         if self.ratios:
             return median(self.ratios)
         return self.ours / self.baseline if self.ours is not None and self.baseline else None
@@ -67,6 +68,7 @@ class Row:
 
     @property
     def expects_ratio(self) -> bool:
+        """Return whether the target is about the ratio, and not about our figure."""
         return bool(self.ratios) and not self.of_ours
 
     def __str__(self) -> str:
@@ -83,6 +85,7 @@ class Row:
 
     @property
     def expected(self) -> str:
+        """Return the target in words, and whether it was missed."""
         minimum = "" if self.minimum is None else f"at least {self.minimum:g}"
         maximum = "" if self.maximum is None else f"at most {self.maximum:g}"
         bounds = " and ".join(filter(None, (minimum, maximum)))
@@ -134,6 +137,7 @@ class BenchResult:
     failed: str = ""  # the error that ended it early
 
     def write(self, path: Path) -> None:
+        """Write the result as JSON."""
         rows = [
             {JSON_MEMBERS.get(name, name): value for name, value in asdict(row).items()}
             for row in self.rows
@@ -142,6 +146,7 @@ class BenchResult:
 
     @classmethod
     def read(cls, path: Path) -> "BenchResult":
+        """Return the result that `write` wrote."""
         stored = json.loads(path.read_text())
         fields = {member: field for field, member in JSON_MEMBERS.items()}
         rows = [

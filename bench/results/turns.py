@@ -1,4 +1,4 @@
-"""Sides that did the same work in turn, and sizes of one case, in several rounds."""
+"""Runs sides that do the same work in turn, and sizes of one case, in several rounds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ from bench.results.report import Row, compare
 
 @dataclass(frozen=True, slots=True)
 class Runs:
+    """Describes the resources that each side used, run by run."""
+
     pages: int  # of one run
     runs: Mapping[str, Sequence[Used]]  # by side
 
@@ -34,6 +36,7 @@ class Runs:
 
 
 def in_turn(pages: int, rounds: int, sides: Mapping[str, Callable[[], Used]]) -> Runs:
+    """Run each side once in every round, and return the resources that they used."""
     runs: dict[str, list[Used]] = {side: [] for side in sides}
     for _ in range(rounds):
         for side, run in sides.items():

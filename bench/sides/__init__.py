@@ -1,1 +1,4 @@
-"""One side of a comparison each: ours, or what it is compared with. Benchmarks start them."""
+"""Contains one side of a comparison in each module: ours, or what it is compared with.
+
+Benchmarks start them.
+"""

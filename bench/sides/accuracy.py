@@ -1,4 +1,4 @@
-"""The accuracy of reading: how many words and values are read, and how many of them wrongly.
+"""Measures the accuracy of reading: how many words and values are read, and how many wrongly.
 
 `python -m bench.sides.accuracy words COUNT [CORPUS]` compares our reading with that of the engine
 on the plain grey page. It reports the mean F1 of the words, in any order, of COUNT pages of each
@@ -170,6 +170,7 @@ async def _read(paths: Iterable[Path]) -> list[DocumentReading | None]:
 
 
 def main() -> None:
+    """Measure what the command line names, and print it as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["words", "fields"])
     parser.add_argument("count", type=int)

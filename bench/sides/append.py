@@ -25,6 +25,8 @@ WriterResult = dict[str, float]  # by measure: rate, longest, fairness, cpu
 
 @dataclass(frozen=True, slots=True)
 class AppendSide:
+    """Describes the writers of one side."""
+
     writer: str  # a function of bench.sides.writers
     writers: int = 1
     batch: int = 1
@@ -103,6 +105,7 @@ def run(side: AppendSide, seconds: float) -> WriterResult:
 
 
 def main() -> None:
+    """Run the scene that the command line names, and print its results as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scene", choices=SCENES)
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,4 +1,4 @@
-"""Detection of callbacks that block an event loop for 50 ms, with asyncio's debug mode."""
+"""Detects callbacks that block an event loop for 50 ms, with asyncio's debug mode."""
 
 import asyncio
 import logging
@@ -17,9 +17,11 @@ class SlowCallbacks(logging.Handler):
 
     @property
     def longest(self) -> Mapping[str, float]:
+        """Return the longest time of each blocking place, in seconds."""
         return self._longest
 
     async def watch(self, work: Coroutine[None, None, None]) -> None:
+        """Run the work in asyncio's debug mode, and keep what blocks the loop."""
         loop = asyncio.get_running_loop()
         loop.set_debug(True)
         loop.slow_callback_duration = SLOW_SECONDS

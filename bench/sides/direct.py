@@ -1,4 +1,4 @@
-"""The core called directly: the same queues, downloader, pool and archive, without rows or ledger.
+"""Calls the core directly: the same queues, downloader, pool and archive, without rows or ledger.
 
 `python -m bench.sides.direct OFFER RESULT` processes an offer and writes its outcome. The
 difference to this is the cost of the job layer (bench/dispatch.py).
@@ -44,32 +44,39 @@ class MemoryRecorder:
         self._files = files
 
     async def start_attempt(self, item: WorkItem) -> bool:
+        """Return True, because attempts are not counted."""
         return True
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
+        """Return True, because no document is on file."""
         return True
 
     async def record_unchanged(self, item: WorkItem, answer: NotModified) -> bool:
+        """Return False, because no document is on file."""
         return False  # no document is on file
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
+        """Archive the bytes, and keep the state of the verdict."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._files, get_archive().put, fetched.path, fetched.sha256)
         self._remember(item, checked.verdict.state)
 
     async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
+        """Keep the document as held, if it leaves the shift."""
         if failure.leaves_shift:
             self._remember(item, "HELD")
 
     def postpone(self, queue: str, items: Sequence[WorkItem]) -> None:
+        """Keep the documents as held."""
         for item in items:
             self._remember(item, "HELD")
 
     async def record_early_decision(self, item: WorkItem, decision: EarlyDecision) -> None:
+        """Keep the document as held or rejected."""
         self._remember(item, "HELD" if decision.is_held else "REJECTED")
 
     def finish(self, item: WorkItem) -> None:
-        pass
+        """Do nothing, because nothing counts the unfinished documents."""
 
     def _remember(self, item: WorkItem, state: str) -> None:
         self.records[item.document] = (item.site_id, str(state), time.monotonic())
@@ -106,6 +113,7 @@ def items_of(offer: Path) -> list[WorkItem]:
 
 
 async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> MemoryRecorder:
+    """Process the items by the core, and return their outcomes."""
     from ingestion.dispatch.document_reader import PooledDocumentReader
 
     queues: PortalQueues[WorkItem] = PortalQueues(limits.queue_depth)
@@ -145,6 +153,7 @@ async def _feed(items: Sequence[WorkItem], core: Ingest, queues: PortalQueues[Wo
 
 
 def main() -> None:
+    """Process the offer that the command line names, and write its outcome."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("offer", type=Path)
     parser.add_argument("result", type=Path)

@@ -1,4 +1,4 @@
-"""Costs with a ledger of a given size: appending, searching and verifying.
+"""Measures costs with a ledger of a given size: appending, searching and verifying.
 
 `python -m bench.sides.grown fill ENTRIES` fills the database that the environment names, and
 `python -m bench.sides.grown measure` prints one JSON object: microseconds by operation.
@@ -85,6 +85,7 @@ def _median_seconds(operation: Callable[[], Any]) -> float:
 
 
 def main() -> None:
+    """Run the step that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True)
     steps.add_parser("fill").add_argument("entries", type=int)

@@ -1,4 +1,4 @@
-"""One side of bench/judging.py: reads and judges files, and prints the processor time of each.
+"""Reads and judges files as one side of bench/judging.py, and prints the time of each.
 
 `python -P bench/sides/judging.py FILE ...` runs with the rules of the checkout in PYTHONPATH. For
 each line of its input, it prints one line: a JSON list with a pair for each file, of seconds and
@@ -45,6 +45,7 @@ def measure(path: Path, scratch: Path) -> tuple[float, int] | None:
 
 
 def main() -> None:
+    """Judge the files once for each line of the input."""
     logging.disable()  # pypdf logs warnings about fonts
     cv2.setNumThreads(1)
     # Earlier versions only freeze what the process started with.

@@ -1,4 +1,4 @@
-"""The whole job layer, measured from outside: real hosts, a real broker, rows and ledger.
+"""Measures the whole job layer from outside: real hosts, a real broker, rows and ledger.
 
 `python -m bench.sides.layer SCENE OFFER` runs one scene on the database and broker that the
 environment names, and prints one JSON object. docs/benchmarks describes the scenes.
@@ -77,6 +77,7 @@ def wait_for(condition: Callable[[], Any], poll_seconds: float = POLL_SECONDS) -
 
 
 def submit(offer: Path) -> Any:
+    """Register the manifest of an offer, and return the batch."""
     from ingestion.intake import manifest
     from ingestion.intake.registration import register_manifest
     from ingestion.intake.submission import Submission
@@ -87,6 +88,7 @@ def submit(offer: Path) -> Any:
 
 
 def is_final(batch: Any) -> bool:
+    """Return whether the batch has ended, from its row."""
     from ingestion.core.states import BatchState
     from ingestion.models import Batch
 
@@ -244,6 +246,7 @@ def prepare(offer: Path) -> None:
 
 
 def main() -> None:
+    """Run the scene that the command line names, and print its results as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scene", choices=SCENES)
     parser.add_argument("offer", type=Path)

@@ -1,4 +1,4 @@
-"""Every list and the pages behind it, with a database as after ten years.
+"""Requests every list and the pages behind it, with a database as after ten years.
 
 `python -m bench.sides.pages --fill --sites 500 --documents 100000` fills the empty database that
 the environment names. Without `--fill`, it requests each page repeatedly, and prints the

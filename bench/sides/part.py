@@ -11,6 +11,7 @@ import django
 
 
 def main() -> None:
+    """Check the part of the trail that the command line names."""
     after, upto = map(int, sys.argv[1:])
     django.setup()
     from audit.verification import checkpoint_verification

@@ -1,4 +1,6 @@
-"""The usual design for comparison: one asyncio file, a semaphore, a seen set, a process pool.
+"""Implements the usual design for comparison: one asyncio file, a semaphore, a process pool.
+
+It remembers the documents that it has seen in a set.
 
 Written for the measurement after the design that the project started from, with its weaknesses, and
 with its limits raised to ours. `tests/ingestion/test_source_defects.py` shows each weakness. Do not
@@ -46,6 +48,8 @@ FINAL = {"ARCHIVED", "REJECTED", "DEDUPED"}
 
 @dataclass(frozen=True, slots=True)
 class Item:
+    """Describes a document to download."""
+
     site: str
     doc_id: str
     url: str
@@ -53,6 +57,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Record:
+    """Describes the final record of a document. `at` is in monotonic seconds."""
+
     item: Item
     state: str
     sha256: str
@@ -70,6 +76,7 @@ class Chain:
         self._lock = asyncio.Lock()
 
     async def append(self, item: Item, state: str, *, sha256: str = "", code: str = "") -> None:
+        """Add a record to the chain, and write it if the chain has a file."""
         body = json.dumps([item.site, item.doc_id, state, sha256, code])
         async with self._lock:
             self.head = hashlib.sha256((self.head + body).encode()).hexdigest()
@@ -99,6 +106,7 @@ class Bucket:
         self._sleep = sleep
 
     async def acquire(self, tokens: float = 1.0) -> None:
+        """Wait until the bucket has so many tokens, and take them."""
         while True:
             now = time.monotonic()
             gained = (now - self._refilled_at) * self._rate
@@ -176,6 +184,7 @@ class Plain:
         self._seen: set[tuple[str, str, str]] = set()
 
     async def work(self, item: Item) -> None:
+        """Process one document, from its download to its record."""
         async with self._slots:
             payload = await self._fetch(item)
             if payload is None:
@@ -269,6 +278,7 @@ async def _measure(
 
 
 def main() -> None:
+    """Process the offer that the command line names, and write its outcome."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("offer", type=Path)
     parser.add_argument("result", type=Path)

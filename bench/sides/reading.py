@@ -1,4 +1,4 @@
-"""The sides of a measurement of reading, each in its own process.
+"""Runs the sides of a measurement of reading, each in its own process.
 
 `python -m bench.sides.reading SIDE FOLDER` reads every file of a folder and prints the results as
 JSON.
@@ -39,6 +39,7 @@ PAGE_MODE, LSTM_ONLY = "3", "1"  # as in the product's engines
 
 
 async def ours(paths: Sequence[Path], limits: ReadingLimits) -> Mapping[Path, ReadingCounts]:
+    """Read the files with our Reader, and return their counts."""
     async with Reader(limits, preload=[reading_counts.__name__]) as reader:
 
         async def read(path: Path) -> ReadingCounts:
@@ -99,11 +100,13 @@ def _dpi(picture: Path) -> int:
 
 
 def usual(paths: Sequence[Path]) -> Mapping[Path, ReadingCounts]:
+    """Read the files with pypdf in a pool of processes, and return their counts."""
     with ProcessPoolExecutor(AT_ONCE, initializer=logging.disable) as processes:
         return dict(zip(paths, processes.map(_extract, paths), strict=True))
 
 
 def loop(paths: Sequence[Path]) -> Mapping[Path, ReadingCounts]:
+    """Read the files with pypdf, one after the other, and return their counts."""
     logging.disable()
     return {path: _extract(path) for path in paths}
 
@@ -118,6 +121,7 @@ def _extract(path: Path) -> ReadingCounts:
 
 
 def main() -> None:
+    """Read a folder with the side that the command line names, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("side", choices=["ours", "bare", "usual", "loop"])
     parser.add_argument("folder", type=Path)

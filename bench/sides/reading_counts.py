@@ -1,4 +1,4 @@
-"""The result of reading one file in a measurement. Only counts are passed between processes."""
+"""Counts what was read from one file. Only counts are passed between processes."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,8 @@ from ingestion.reading.results import DocumentReading, Unreadable
 
 @dataclass(frozen=True, slots=True)
 class ReadingCounts:
+    """Describes the numbers of pages, characters and form fields that were read from one file."""
+
     pages: int = 0
     unread: int = 0  # of these
     characters: int = 0

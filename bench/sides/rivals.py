@@ -1,4 +1,7 @@
-"""OCRmyPDF for comparison, if `make bench-rivals` installed it. It is no part of the product."""
+"""Finds OCRmyPDF for comparison, if `make bench-rivals` installed it.
+
+It is no part of the product.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Our side of the measurement: the real shift on the database of the settings.
+"""Runs our side of the measurement: the real shift on the database of the settings.
 
 `python -m bench.sides.shift register OFFER` registers the documents of the folder OFFER
 and prints how many seconds that took.
@@ -60,6 +60,7 @@ def work(result: Path, *, watched: bool) -> None:
 
 
 def main() -> None:
+    """Run the step that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("step", choices=["register", "work"])
     parser.add_argument("path", type=Path)

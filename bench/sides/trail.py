@@ -1,4 +1,4 @@
-"""A long trail on one database: created once, then verified, signed and exported in several rounds.
+"""Measures a long trail: created once, then verified, signed and exported in several rounds.
 
 `python -m bench.sides.trail --entries N [--rounds N]` uses the database that the environment names,
 and prints one JSON object: seconds per entry by operation.
@@ -46,6 +46,7 @@ def timed(work: Callable[[], Any], entries: int, *, cpu: bool = False) -> float:
 
 
 def length() -> int:
+    """Return the number of entries in the ledger."""
     from audit.models import Entry
 
     return Entry.objects.count()
@@ -245,6 +246,7 @@ def _commit() -> writers.Commit:
 
 
 def measure(entries: int, rounds: int) -> Figures:
+    """Create a trail of so many entries, and return the seconds per entry by operation."""
     from audit.signing.checkpoints import sign_all
 
     grow(entries // 2)
@@ -267,6 +269,7 @@ def measure(entries: int, rounds: int) -> Figures:
 
 
 def main() -> None:
+    """Measure the trail that the command line describes, and print the results as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, required=True)
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,4 +1,4 @@
-"""Writers that append to one table at the same time, each in a process: ours, and the bare driver.
+"""Appends to one table with several processes at the same time: ours, and the bare driver.
 
 `python -m bench.sides.writers SIDE --batch ENTRIES --seconds SECONDS` starts when it receives a
 line, on the database that the environment names, and prints its result as one JSON object.
@@ -109,6 +109,7 @@ _BODY = json.dumps(EVENT).ljust(620, "-")  # of the same length as ours
 
 
 def next_rows(batch: int) -> Sequence[tuple[Any, ...]]:
+    """Return so many rows like those of the ledger, with new numbers."""
     facts = [EVENT[name] for name in ("site", "doc_id", "from_state", "to_state")]
     after = ("", EVENT["correlation_id"], EVENT["actor"], _BODY)
     rows = []
@@ -139,6 +140,7 @@ SIDES = {"ours": ours, "plain": plain, "raw": raw}
 
 
 def main() -> None:
+    """Write as the side that the command line names, and print the result as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("side", choices=SIDES)
     parser.add_argument("--batch", type=int, default=1)

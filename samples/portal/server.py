@@ -56,7 +56,7 @@ class SamplePortal:
 
     @property
     def requests(self) -> tuple[LoggedRequest, ...]:
-        """All requests so far, in order."""
+        """Return all requests so far, in order."""
         return self._log.log
 
     @property

@@ -16,7 +16,7 @@ class ApprovalRequestQuerySet(models.QuerySet["ApprovalRequest"]):
     """Selects requests that are open, or that concern one subject."""
 
     def open(self) -> Self:
-        """Those that can still be decided."""
+        """Return the requests that can still be decided."""
         in_time = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         return self.filter(in_time, state=ApprovalRequest.State.OPEN)
 

@@ -106,7 +106,7 @@ class UploadForm:
 
     @property
     def rows(self) -> list[UploadRow]:
-        """All rows: first those of received files, then those with inputs for one."""
+        """Return all rows: first those of received files, then those with inputs for one."""
         return self.file_rows + self.input_rows
 
     def load(self, parameters: Mapping[str, str]) -> None:

@@ -149,7 +149,7 @@ class S3Anchor:
             raise AnchorError(message.format(bucket=self.bucket, error=error)) from error
 
     def _read_version(self, key: str, version: str) -> AnchoredNote:
-        """Needs the permission s3:GetObjectRetention."""
+        """Return one stored version with its lock. Needs the permission s3:GetObjectRetention."""
         found = self._client.get_object(Bucket=self.bucket, Key=key, VersionId=version)
         note = found["Body"].read(MAX_NOTE_BYTES).decode(errors="replace")
         until = found.get("ObjectLockRetainUntilDate")

@@ -31,7 +31,7 @@ _ENTRY_SEPARATOR = re.compile(r"\s*[;\n|]\s*")
 
 
 class RequiredFor(StrEnum):
-    """For whom a document of a type is needed."""
+    """Lists for whom a document of a type is needed."""
 
     SITE = "site"
     INVESTIGATOR = "investigator"

@@ -29,6 +29,10 @@ class Network(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> "Stream":
+        """Connect to an IP address, and return the stream. `timeout` is in seconds.
+
+        Raises httpcore's ConnectTimeout and ConnectError.
+        """
         connecting = asyncio.get_running_loop().create_connection(
             Stream,
             host,
@@ -110,6 +114,10 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         buffer: bytes,
         timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
     ) -> None:
+        """Send the bytes, and wait while the transport accepts no more. `timeout` is in seconds.
+
+        Raises httpcore's WriteTimeout and WriteError.
+        """
         if not buffer:
             return
         if not self._transport.is_closing():
@@ -134,6 +142,10 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
     ) -> "Stream":
+        """Begin TLS on the connection, and return this stream. `timeout` is in seconds.
+
+        Raises httpcore's ConnectTimeout and ConnectError, and closes the connection then.
+        """
         loop = asyncio.get_running_loop()
         plain_transport = self._transport
         try:
