@@ -38,11 +38,13 @@ class AuditTrailPaginator(Paginator):
 
     @cached_property
     def count(self) -> int:
+        """Return the number of entries, or at most MAX_COUNTED_ENTRIES of a filtered list."""
         if self._is_narrowed:
             return self._entries.values("seq")[:MAX_COUNTED_ENTRIES].count()
         return self._entries.values_list("seq", flat=True).first() or 0
 
     def page(self, number: int | str) -> "Page[Any]":
+        """Return a page. Without filters it is found by number, so that no row is skipped."""
         number = self.validate_number(number)
         if self._is_narrowed:
             return super().page(number)

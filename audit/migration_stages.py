@@ -14,7 +14,7 @@ Step = tuple[str, str]  # app, name of the migration
 
 
 def is_post_migration(name: str) -> bool:
-    """Return whether a migration with this name, such as `0012_post_drop`, belongs to stage two."""
+    """Return whether the name of a migration, such as `0012_post_drop`, marks the second stage."""
     return name[4:].startswith("_post_")
 
 

@@ -53,6 +53,7 @@ class TusUploads(View):
     """
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Respond to a request. Each refusal and each error of an upload has its own status."""
         try:
             response = self._respond(request, kwargs.get("upload_id"))
         except (Refusal, UploadError, QuotaExceeded) as error:

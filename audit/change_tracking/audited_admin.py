@@ -57,6 +57,7 @@ class LedgerAdminMixin(ReasonedActions):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        """Delete a row with a reason, and record the deletion. Without a reason, ask again."""
         form = ChangeReasonForm(request.POST or None)
         context = {**(extra_context or {}), "reason_form": form}
         if form.is_bound and not form.is_valid():
@@ -93,6 +94,7 @@ class LedgerAdminMixin(ReasonedActions):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
     ) -> Any:
+        """Return the form with a field for the reason, which the model does not have."""
         # Django passes the fields of the fieldsets, and the model has no field for the reason.
         fields = options.get("fields") or ()
         if REASON_FIELD not in fields:
@@ -106,6 +108,7 @@ class LedgerAdminMixin(ReasonedActions):
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save the row. Its values before the change are read from the locked row."""
         before = {}
         if change:
             # The row is locked and read again, because the form may be older than the row.
@@ -117,6 +120,7 @@ class LedgerAdminMixin(ReasonedActions):
     def save_related(
         self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool
     ) -> None:
+        """Save the related rows, and record what has changed in the row and in its inlines."""
         formsets = list(formsets)
         super().save_related(request, form, formsets, change)
         # All fields, many-to-many relations and inlines are saved now.
@@ -129,6 +133,7 @@ class LedgerAdminMixin(ReasonedActions):
             self._record(request, form.instance, "created", changes)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Record the values of the row, and delete it."""
         values = self._differences(self._values(obj), {})
         self._record(request, obj, "deleted", values)
         super().delete_model(request, obj)

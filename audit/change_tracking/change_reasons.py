@@ -83,12 +83,14 @@ class ReasonedActions(_Base):
         return ""
 
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        """Run the list and its actions with the reason that was entered beside the action."""
         with use_change_reason(request.POST.get(REASON_FIELD, "")):
             return super().changelist_view(request, *args, **options)
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *location: Any
     ) -> HttpResponse | None:
+        """Run an action only if a valid reason was entered."""
         form = ChangeReasonForm(request.POST)
         # If several actions are sent, Django takes the first.
         if request.POST.getlist("action") == ["delete_selected"]:

@@ -30,12 +30,14 @@ class UndeletableAdmin(ReasonedActions):
         raise NotImplementedError
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the person may delete the row and nothing requires that it is kept."""
         is_permitted = super().has_delete_permission(request, obj)
         return is_permitted and not (obj is not None and self.get_retention_reason(obj))
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        """Delete the row, or explain why it is kept and record the attempt."""
         obj = self.get_object(request, unquote(object_id))
         if obj is None or not self.has_view_permission(request, obj):
             return super().delete_view(request, object_id, extra_context)
@@ -46,6 +48,7 @@ class UndeletableAdmin(ReasonedActions):
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *location: Any
     ) -> HttpResponse | None:
+        """Run an action. If it deletes rows that are kept, explain why and record the attempt."""
         if "delete_selected" not in request.POST.getlist("action"):
             return super().response_action(request, queryset, *location)
         selected = queryset.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))

@@ -59,7 +59,10 @@ class ReservedTokens:
 
     @property
     def tat(self) -> float:
-        """Return the theoretical arrival time after this reservation (GCRA), in seconds."""
+        """Return the theoretical arrival time after this reservation (GCRA).
+
+        It is in seconds since 1970.
+        """
         return self.receipt / 1e6
 
 

@@ -16,11 +16,13 @@ class AddedOnlyRow(models.Model):
         abstract = True
 
     def save(self, *args: Any, **options: Any) -> None:
+        """Insert the row. Raises RowUnchangeable if it exists already."""
         if not self._state.adding:
             self._refuse()
         super().save(*args, **options)
 
     def delete(self, *_args: Any, **_options: Any) -> NoReturn:
+        """Raise RowUnchangeable."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -166,7 +166,7 @@ class ValidityOverride(RecordedRow):
 
     @property
     def override(self) -> TermsOverride:
-        """Return the rule as the checks receive it: in months, and in days before the last one."""
+        """Return the rule as the checks receive it: the age in months, the warnings in days."""
         days = tuple(int(days) for days in self.warn_days.split(",") if days.strip())
         return TermsOverride(self.max_age_months, days or None, self.warns_only)
 

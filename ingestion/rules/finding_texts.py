@@ -63,7 +63,9 @@ class AnyFinding(Protocol):
     """A finding of a verdict, or the database row of one."""
 
     @property
-    def page(self) -> int: ...
+    def page(self) -> int:
+        """Return the page that the finding is about, or 0 for the document as a whole."""
+        ...
 
     @property
     def facts(self) -> Facts:

@@ -12,6 +12,7 @@ class Browser:
         self._client = client
 
     def get(self, address: str) -> httpx2.Response:
+        """Request a page, and return the response. Redirects are not followed."""
         return self._client.get(address)
 
     def post(self, address: str, form: Mapping[str, str]) -> httpx2.Response:

@@ -93,6 +93,10 @@ class BaseUser(AbstractUser):
         return person
 
     def save(self, *args: Any, **options: Any) -> None:
+        """Save the account, except the marks of its sessions if it exists.
+
+        Raises AccountIsPermanent if its user name was changed.
+        """
         if self.saved_username not in {None, self.username}:
             raise AccountIsPermanent(_MUST_NOT_CHANGE)
         if not self._state.adding and options.get("update_fields") is None and not args:
@@ -103,6 +107,7 @@ class BaseUser(AbstractUser):
         self.saved_username = self.username
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        """Raise AccountIsPermanent."""
         raise AccountIsPermanent(_MUST_NOT_CHANGE)
 
     def has_perm(self, perm: str, obj: Any = None) -> bool:

@@ -22,6 +22,7 @@ class PeopleManager(UserManager["User"]):
     def create_user(
         self, username: str, email: str | None = None, password: str | None = None, **fields: Any
     ) -> "User":
+        """Create an account, and record it in the ledger."""
         person = self.model(username=username)
         with account_changes.record_changes(person):
             person.pk = super().create_user(username, email, password, **fields).pk
@@ -31,6 +32,7 @@ class PeopleManager(UserManager["User"]):
     def create_superuser(
         self, username: str, email: str | None = None, password: str | None = None, **fields: Any
     ) -> "User":
+        """Create an account of an administrator, and record it in the ledger."""
         person = self.model(username=username)
         with account_changes.record_changes(person):
             person.pk = super().create_superuser(username, email, password, **fields).pk

@@ -50,6 +50,7 @@ class ReadOnlyAuditors:
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> None:
+        """Raise PermissionDenied for a change by an auditor."""
         if request.method in _READ_METHODS or get_current_page_name(request) in _PERMITTED_FORMS:
             return
         if _auditor(request):

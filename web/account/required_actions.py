@@ -26,6 +26,7 @@ class RequiredActions:
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+        """Redirect to the page of the required action, or return None if there is none."""
         page = get_current_page_name(request)
         if page in _EXEMPT_PAGES or request.path.startswith(PROGRAM_PATHS):
             return None

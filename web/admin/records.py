@@ -21,6 +21,7 @@ class KeysFirstPaginator(Paginator):
     """
 
     def page(self, number: int | str) -> "Page[Any]":
+        """Return a page whose rows are selected by their keys."""
         page = super().page(number)
         rows: QuerySet[Any] = page.object_list  # type: ignore[assignment] # the admin pages querysets
         all_rows: QuerySet[Any] = self.object_list  # type: ignore[assignment] # as above

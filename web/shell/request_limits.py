@@ -40,6 +40,7 @@ class LimitedUploadHandler(TemporaryFileUploadHandler):
     """
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Store a chunk, or drop the file's bytes if it exceeds MAX_DOCUMENT_MB."""
         if start + len(raw_data) <= settings.MAX_DOCUMENT_MB * MEGABYTE:
             super().receive_data_chunk(raw_data, start)
         elif self.file.tell():
@@ -57,6 +58,7 @@ class RequestBodyLimit:
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+        """Return 413 for a body that is too long, or a sign-in for an anonymous upload of files."""
         # WSGI does not read a body without Content-Length, so the header states the whole size.
         declared = request.META.get("CONTENT_LENGTH") or "0"
         if not declared.isdecimal() or request.path.startswith(PROGRAM_PATHS):

@@ -139,6 +139,10 @@ class SiteSelection:
     as_of: datetime | None  # the age of the summaries; None if they were not used
 
     def page(self, number: str | None) -> Page[Any]:
+        """Return a page of the sites.
+
+        An invalid number gives the first page, a large one the last.
+        """
         return Paginator(self.sites, SITES_PER_PAGE).get_page(number)
 
     def evaluate(self, sites: Iterable[Any]) -> list[SiteReadiness]:

@@ -133,6 +133,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             raise httpcore.WriteError("the portal closed the connection")
 
     async def aclose(self) -> None:
+        """Abort the connection."""
         # Abort: an orderly end would wait for portals that do not close their side.
         self._transport.abort()
 
@@ -164,6 +165,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
+        """Return a fact about the connection by its name in httpcore."""
         # An idle connection with bytes to read, or with an end, cannot serve another request.
         if info == "is_readable":
             return self._has_ended or bool(self._received)
