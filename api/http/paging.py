@@ -1,4 +1,4 @@
-"""Lists in pages, newest first.
+"""Returns lists in pages, newest first.
 
 The cursor is the primary key of the last item. No item is missed or repeated while new items are
 added at the other end.

@@ -1,4 +1,4 @@
-"""Dumps of the database as it was at one moment, while others write, and their restoration.
+"""Dumps the database as it was at one moment, while others write, and restores it.
 
 SQLite is copied by its online backup API, PostgreSQL by `pg_dump` and `pg_restore`. Both copy the
 snapshot that the connection of this thread reads, so that rows that are read beside the dump agree

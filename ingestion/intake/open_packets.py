@@ -1,4 +1,4 @@
-"""Open packets: a program creates one, uploads its files, and submits it in a separate request.
+"""Opens, fills and submits the packet of a program, each step in a request of its own.
 
 Nothing of an open packet is registered before `submit_packet`. Its rows (`OpenPacket`, `Upload`)
 are no records; they are deleted when it is submitted or expires. Its id is derived from owner and

@@ -1,4 +1,4 @@
-"""Retries that a person requests: of held documents, failed downloads and waiting documents.
+"""Carries out retries that a person requests: of held, failed and waiting documents.
 
 The ledger entry of a retry and the columns that put it into effect are written in one transaction.
 """

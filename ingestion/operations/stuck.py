@@ -1,4 +1,4 @@
-"""Queries for work that does not continue without action by a person.
+"""Finds work that does not continue without action by a person.
 
 These are held documents, documents past their retry deadline, expired leases and unclaimed chunks.
 `retrying` and `dispatch.recovery` act on them.

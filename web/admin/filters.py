@@ -1,4 +1,4 @@
-"""Filters of the admin's lists: document types by name, and the finding codes that occur."""
+"""Defines filters of the admin's lists: document types by name, and finding codes that occur."""
 
 from typing import Any
 

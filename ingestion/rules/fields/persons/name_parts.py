@@ -1,4 +1,4 @@
-"""Names of people that a form divides: the given names in one cell and the surname in another.
+"""Joins names that a form divides: the given names in one cell and the surname in another.
 
 The cells stand beside their captions, or below them in a table. This module is pure. It knows
 neither document types nor pages.

@@ -1,4 +1,4 @@
-"""Names of people in parts of their own, and in the sentences of certificates."""
+"""Finds names of people in parts of their own, and in the sentences of certificates."""
 
 from collections.abc import Iterator
 
