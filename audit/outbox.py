@@ -12,9 +12,10 @@ that holds it may extend it; when it has expired, the process counts as dead and
 again. So every message is delivered at least once, and each handler is safe to repeat. A handler
 that records what it did calls `Delivery.complete()` in the transaction of that record.
 
-Which kinds exist is registered at start in one place (`ingestion.registrations`). Who calls
-`deliver_due` for which kinds is decided by the callers: threads of worker hosts, workers, commands
-and tasks, so that a slow server delays nothing but its own messages.
+Which kinds exist is registered at start in one place (`ingestion.registrations`). The alert monitor
+of each worker host delivers all kinds once a minute by `deliver_each_minute`. A kind that says
+`is_delivered_each_minute=False` has a caller of its own: a thread of worker hosts, a worker, a
+command or a task, so that a slow server delays nothing but its own messages.
 """
 
 import logging
@@ -44,6 +45,7 @@ __all__ = [
     "claim_next",
     "deliver",
     "deliver_due",
+    "deliver_each_minute",
     "find_expired_leases",
     "post",
     "prune_dead",
@@ -117,6 +119,9 @@ class MessageKind:
     #: A message with the same key is shared even while it is being delivered. For kinds whose
     #: handler finds out itself what is to be delivered, and which are posted again and again.
     shares_claimed: bool = False
+    #: Whether `deliver_each_minute` delivers messages of this kind. Otherwise they have a caller of
+    #: their own, as all kinds without `deliver` have.
+    is_delivered_each_minute: bool = True
 
 
 @dataclass(slots=True)
@@ -242,6 +247,12 @@ def deliver_due(*kinds: str, is_requested: bool = False) -> DeliveryResult:
             unavailable.add(kind)
         result.delivered += claimed.is_completed
     return result
+
+
+def deliver_each_minute() -> DeliveryResult:
+    """Deliver what is due of all kinds that have no caller of their own."""
+    kinds = [kind for kind in _kinds.values() if kind.deliver and kind.is_delivered_each_minute]
+    return deliver_due(*(kind.name for kind in kinds))
 
 
 def claim_next(kinds: Iterable[str], *, by: str = "") -> Delivery | None:

@@ -142,6 +142,7 @@ KIND = MessageKind(
     # The task that sends digests runs every 5 minutes.
     DeliveryPolicy(initial_wait=timedelta(minutes=4), max_wait=timedelta(minutes=30)),
     shares_claimed=True,
+    is_delivered_each_minute=False,
 )
 
 

@@ -127,6 +127,7 @@ KIND = MessageKind(
     _deliver,
     DeliveryPolicy(initial_wait=timedelta(seconds=5), max_wait=timedelta(minutes=15)),
     shares_claimed=True,
+    is_delivered_each_minute=False,  # by the thread that signs checkpoints
 )
 
 

@@ -4,7 +4,7 @@ The core imports no Django, so the ports are protocols: `ingestion.sources` impl
 `DocumentFetcher`, `ingestion.dispatch` implements `Recorder` and `DocumentReader`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -133,6 +133,10 @@ class EarlyDecision:
     code: str  # a finding code
     facts: Mapping[str, str | int]  # they fill the placeholders of the finding's sentences
     is_held: bool  # the document is held: SiteLedger or the portal is to blame
+
+
+#: Waits for a slot of the portal with this key, within its rate limit.
+WaitForSlot = Callable[[str], Awaitable[None]]
 
 
 class DocumentFetcher(Protocol):

@@ -6,18 +6,13 @@ the message sends it twice, with the same number. A message that could not be de
 discarded, because it is out of date.
 """
 
-import hashlib
-import hmac
-import json
 import logging
 import smtplib
 import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from pathlib import Path
 
-import httpx2 as httpx
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import connections, transaction
@@ -36,12 +31,12 @@ from audit.outbox import (
 from ingestion.models import AlarmMessage, AlarmRow, Channel
 from ingestion.operations import alarms
 from ingestion.operations.alarms import Alarm
-from sites import account_notices, approvals
+from ingestion.webhook import call_webhook
+from sites import approvals
 
 logger = logging.getLogger(__name__)
 
 CHECK_INTERVAL_SECONDS = 60.0
-WEBHOOK_TIMEOUT_SECONDS = 10.0
 RETRY = DeliveryPolicy(
     initial_wait=timedelta(seconds=30),
     max_wait=timedelta(minutes=15),
@@ -53,7 +48,9 @@ _Word = AlarmMessage.Word
 
 
 class AlertMonitor:
-    """Checks the alarms once a minute, in a thread of its own. Each worker host has one.
+    """Checks the alarms once a minute and delivers the outbox, in a thread of its own.
+
+    Each worker host has one.
 
     No other work waits for it: a slow mail server or webhook delays only the next check.
     """
@@ -75,9 +72,8 @@ class AlertMonitor:
     def _check(self) -> None:
         try:
             update_alerts()
-            send_due_alerts()
+            outbox.deliver_each_minute()
             approvals.expire_due()
-            account_notices.send_due_notices()
         except Exception:  # The thread ends here. The next check tries again.
             logger.exception("the alarms could not be checked")
         finally:
@@ -222,40 +218,4 @@ def _call_webhook(message: AlarmMessage) -> None:
         "began_at": message.alarm.began_at.isoformat(),
         "written_at": message.created_at.isoformat(),
     }
-    body = json.dumps(content).encode()
-    headers = {"Content-Type": "application/json", **_signature_headers(body)}
-    try:
-        response = httpx.post(
-            settings.ALERT_WEBHOOK, content=body, headers=headers, timeout=WEBHOOK_TIMEOUT_SECONDS
-        )
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        raise DeliveryFailed(
-            _("The webhook could not be reached: {error}").format(
-                error=f"{type(error).__name__}: {error}"
-            )
-        ) from error
-    if not response.is_success:
-        raise DeliveryFailed(
-            _("The webhook answered with status {status}.").format(status=response.status_code)
-        )
-
-
-def _signature_headers(body: bytes) -> dict[str, str]:
-    """Return the HMAC-SHA256 of the time, a dot and the body, as is usual for webhooks.
-
-    Returns nothing without a secret. Raises DeliveryFailed if the secret cannot be read.
-    """
-    if not settings.ALERT_WEBHOOK_SECRET_FILE:
-        return {}
-    try:
-        secret = Path(settings.ALERT_WEBHOOK_SECRET_FILE).read_bytes().strip()
-    except OSError as error:
-        raise DeliveryFailed(
-            _("The webhook secret cannot be read: {error}").format(error=error)
-        ) from error
-    timestamp = str(int(time.time()))
-    digest = hmac.new(secret, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-    return {
-        "X-SiteLedger-Timestamp": timestamp,
-        "X-SiteLedger-Signature": f"sha256={digest}",
-    }
+    call_webhook(content)

@@ -17,10 +17,16 @@ from typing import Protocol, Self
 
 from ingestion.core.errors import NotServed
 from ingestion.core.limits import Limits
-from ingestion.core.ports import DocumentFetcher, Fetched, NotModified, PortalTerms, WorkItem
+from ingestion.core.ports import (
+    DocumentFetcher,
+    Fetched,
+    NotModified,
+    PortalTerms,
+    WaitForSlot,
+    WorkItem,
+)
 from ingestion.sources.approved_origin import require_approved_origin
 from ingestion.sources.http.client import HttpPortals
-from ingestion.sources.http.redirects import WaitForSlot
 
 FolderOf = Callable[[WorkItem], Path]
 
@@ -29,7 +35,7 @@ class PortalClient(DocumentFetcher, Protocol):
     """Fetches the documents of all portals of one kind.
 
     `DocumentSource` calls `fetch` only for portals whose address a second person approved. A client
-    that connects to hosts of portals keeps to `http.address_policy`.
+    that connects to hosts of portals keeps to `sources.address_policy`.
     """
 
     async def prepare(self, terms: PortalTerms) -> None:

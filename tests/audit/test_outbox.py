@@ -93,6 +93,20 @@ def test_a_message_is_delivered_once_and_deleted(db, letters):
     assert not OutboxMessage.objects.exists()
 
 
+def test_a_kind_is_delivered_each_minute_unless_it_has_a_caller_of_its_own(db, letters):
+    parcels = []
+    outbox.register_kinds(
+        MessageKind("parcel", parcels.append, RETRY, is_delivered_each_minute=False),
+        MessageKind("freight", None, RETRY),
+    )
+    for kind in ("parcel", "freight"):
+        outbox.post(kind, {})
+    post()
+    assert outbox.deliver_each_minute().delivered == 1
+    assert letters == ["hello"]
+    assert parcels == []
+
+
 def test_a_message_is_rolled_back_with_its_change(db, letters):
     with transaction.atomic():
         post()

@@ -17,7 +17,7 @@ import httpx2 as httpx
 from ingestion.core.errors import IngestionError
 from ingestion.core.limits import Limits
 from ingestion.core.ports import PortalTerms
-from ingestion.sources.http.address_policy import Resolve, resolve_host
+from ingestion.sources.address_policy import Resolve, resolve_host
 from ingestion.sources.http.client import translate_errors
 from ingestion.sources.http.connections import PortalConnection
 from ingestion.sources.http.redirects import send_request

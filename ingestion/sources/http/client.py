@@ -23,15 +23,16 @@ from ingestion.core.ports import (
     Fetched,
     NotModified,
     PortalTerms,
+    WaitForSlot,
     WorkItem,
 )
+from ingestion.sources.address_policy import Resolve, resolve_host
 from ingestion.sources.http import resume
-from ingestion.sources.http.address_policy import Resolve, resolve_host
 from ingestion.sources.http.allowed_hosts import parse_address
 from ingestion.sources.http.connections import PortalConnection
 from ingestion.sources.http.download import BodyDownload
 from ingestion.sources.http.partial_file import PartialFile
-from ingestion.sources.http.redirects import WaitForSlot, send_request, skip_wait
+from ingestion.sources.http.redirects import send_request, skip_wait
 from ingestion.sources.http.responses import (
     check_size,
     is_unchanged,

@@ -16,10 +16,11 @@ import httpx2 as httpx
 from ingestion.core.limits import Limits
 from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS
 from ingestion.core.ports import PortalTerms
+from ingestion.sources.address_policy import Resolve, resolve_host
 from ingestion.sources.approved_origin import require_approved_origin
-from ingestion.sources.http.address_policy import GuardedBackend, Resolve, resolve_host
+from ingestion.sources.credentials import Credentials
 from ingestion.sources.http.allowed_hosts import AllowedHosts
-from ingestion.sources.http.credentials import Credentials
+from ingestion.sources.http.guarded_backend import GuardedBackend
 
 DEFAULT_HEADERS = {
     "Accept": "*/*",

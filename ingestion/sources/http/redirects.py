@@ -5,19 +5,18 @@ host they are not sent again, even if a later redirect leads back to the portal,
 host chose the address.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import httpx2 as httpx
 
 from ingestion.core.errors import NotServed, PortalUnreachable
+from ingestion.core.ports import WaitForSlot
 from ingestion.sources.http.allowed_hosts import parse_address
 from ingestion.sources.http.connections import PortalConnection
 
 MAX_REDIRECTS = 3  # for one request
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
-
-WaitForSlot = Callable[[str], Awaitable[None]]  # receives the key of a portal
 
 
 async def skip_wait(portal: str) -> None:

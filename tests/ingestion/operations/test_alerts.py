@@ -94,7 +94,7 @@ def test_an_alert_is_sent_again_after_a_crash_while_sending(webhook_receiver, mo
 
     alerts.update_alerts(NOW)
     with monkeypatch.context() as patched:
-        patched.setattr(alerts, "_call_webhook", killed)
+        patched.setattr(alerts, "call_webhook", killed)
         with pytest.raises(KeyboardInterrupt):
             alerts.send_due_alerts()
     assert alerts.send_due_alerts(is_requested=True) == []

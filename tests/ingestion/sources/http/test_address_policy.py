@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 
 from ingestion.core.errors import OffLimits
 from ingestion.core.limits import Limits
-from ingestion.sources.http.address_policy import (
-    GuardedBackend,
-    check_address,
-    check_numeric_host,
-    resolve_host,
-)
+from ingestion.sources.address_policy import check_address, check_numeric_host, resolve_host
 from ingestion.sources.http.connections import PortalConnection
+from ingestion.sources.http.guarded_backend import GuardedBackend
 from tests.ingestion.sources.http.conftest import make_item
 from tests.ingestion.sources.http.servers import give, redirect, serve
 

@@ -6,7 +6,7 @@ import ssl
 import pytest
 
 from ingestion.core.errors import Misconfigured, PortalUnreachable, TransientError
-from ingestion.sources.http.credentials import Credentials, name_credential
+from ingestion.sources.credentials import Credentials, name_credential
 from tests.ingestion.sources.http.conftest import make_item
 from tests.ingestion.sources.http.servers import (
     give,
