@@ -360,7 +360,7 @@ LEARNING_DECISIONS = env.int("LEARNING_DECISIONS", default=25)
 CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
 
 # Credentials of portals, by the names that `ingestion.sources.credentials` lists: secrets, or
-# paths of files. They are never stored in the database (decision 27).
+# paths of files. They are never stored in the database.
 PORTAL_SECRETS = {name: value for name, value in env.ENVIRON.items() if name.startswith("PORTAL_")}
 PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 

@@ -67,7 +67,7 @@ class PortalRow(_Strict):
     It has no secret.
     """
 
-    # Without user name and password. Secrets are references (decision 27).
+    # Without user name and password. Secrets are references.
     base_url: Annotated[
         str, AfterValidator(_validated_by(validate_portal_address)), Field(max_length=500)
     ]

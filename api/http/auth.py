@@ -78,7 +78,7 @@ def _bad_token(request: HttpRequest) -> Problem:
 
     Guessing 256 random bits is hopeless. The limit prevents a program with an old token from
     filling the log: it has one line for each address and minute. Bad tokens never write a ledger
-    entry, so that outsiders cannot slow down the hash chain (decision 25).
+    entry, so that outsiders cannot slow down the hash chain.
     """
     address = get_client_address(request)
     count = bad_tokens.increment(address)

@@ -117,8 +117,8 @@ def decide_after_failure(
     """Return what follows after a request for `item` failed with `error`.
 
     A `FetchFailure` says when the request is repeated. An `EarlyDecision` rejects the document
-    if the portal serves others and not this one, and holds it if the portal is to blame
-    (decision 5). `now` is in local monotonic seconds, as `item.deadline` is.
+    if the portal serves others and not this one, and holds it if the portal is to blame.
+    `now` is in local monotonic seconds, as `item.deadline` is.
 
     `Retry-After` is a lower bound that the portal set; the jitter is added to it.
     """

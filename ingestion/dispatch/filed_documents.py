@@ -77,7 +77,7 @@ class FiledDocuments:
             return cls(FiledDocument(*row) for row in cursor.fetchall())
 
     def find_twin(self, document: Document) -> FiledDocument | None:
-        """Return the filed document that this one repeats, or None (decision 12)."""
+        """Return the filed document that this one repeats, or None."""
         for filed in self._filed[document.site_id, document.sha256]:
             is_same = not document.url or filed.doc_id == document.doc_id
             if is_same and filed.pages == _pages_of(document) and filed.pk != document.pk:
@@ -88,7 +88,7 @@ class FiledDocuments:
         """Return a filed document with the same bytes and another doc_id, or None.
 
         A portal's document is filed under each of its names, with a finding that names the other
-        one (decision 12).
+        one.
         """
         same = self._filed[document.site_id, document.sha256]
         pages = _pages_of(document)

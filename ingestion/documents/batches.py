@@ -167,7 +167,7 @@ def close_chunk(chunk: Chunk) -> bool:
 
 
 def hold_unfinished(batch_id: int) -> int:
-    """Hold the waiting documents of a batch that made no progress until its deadline (decision 5).
+    """Hold the waiting documents of a batch that made no progress until its deadline.
 
     A document whose portal failed last is held as PORTAL_UNAVAILABLE, another one as CAPACITY.
     Running chunks are left to their shift. Returns how many documents were held.

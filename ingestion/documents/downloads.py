@@ -46,7 +46,7 @@ def is_file_open(document: Document) -> bool:
 def can_view_file(person: User, document: Document) -> bool:
     """Return whether a person who can see the document may view its pages and download it.
 
-    A document in review or in quarantine is for QA only (decision 16). A divided file may be viewed
+    A document in review or in quarantine is for QA only. A divided file may be viewed
     by those who may view all documents in it.
     """
     if is_file_open(document):

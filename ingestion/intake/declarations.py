@@ -54,7 +54,7 @@ class Declaration:
 
     @property
     def doc_id(self) -> str:
-        """Return the doc_id of an upload: the type, and the person if any (decision 12)."""
+        """Return the doc_id of an upload: the type, and the person if any."""
         kind = TYPES.get(self.document_type)
         if kind is None or not kind.per_person:
             return self.document_type

@@ -2,7 +2,7 @@
 
 An unchanged document is on file already and costs one conditional request. A changed document is a
 new version, and a rejected one may have been corrected at the portal. Documents that no manifest
-has named are not found, because portals have no listing (decision 26).
+has named are not found, because portals have no listing.
 """
 
 import math

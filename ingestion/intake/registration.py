@@ -46,7 +46,7 @@ class UploadedDocument:
 
     @property
     def doc_id(self) -> str:
-        """Return the type, and the person if the type is per person (decision 12).
+        """Return the type, and the person if the type is per person.
 
         A correction of the same type keeps the doc_id of the document that it corrects, unless both
         name a person. The correction of a part of a file is a file of its own.
@@ -208,7 +208,7 @@ def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
 def assign_folder_doc_ids(names: Iterable[str]) -> dict[str, str]:
     """Return the doc_id of each file of a folder, by the name of the file.
 
-    It is the stem of the name (decision 12). If several files share a stem, the only PDF among them
+    It is the stem of the name. If several files share a stem, the only PDF among them
     keeps it, and each of the others has its full name: `x.pdf` is `x`, and `x.tiff` beside it is
     `x.tiff`. So the doc_id of a PDF never depends on scans beside it.
 

@@ -2,7 +2,7 @@
 
 A batch is what was submitted at once. A packet is what one site sent in a batch. A document is one
 file with an identity (site, doc_id), or a part of such a file. A chunk is the unit of leases and of
-fairness, always of one site (decision 1). Only `documents.transitions`, `documents.batches` and
+fairness, always of one site. Only `documents.transitions`, `documents.batches` and
 `dispatch` change states, each time with a ledger entry.
 """
 

@@ -303,7 +303,7 @@ class Document(RecordedRow):
     def declared_person(self) -> str:
         """Return the name of the person that the sender declared, or "".
 
-        The doc_id of an upload contains the name after the type (decision 12); those of a portal's
+        The doc_id of an upload contains the name after the type; those of a portal's
         document and of a part of a file contain none. The separator sheet of a part may name one.
         A name after another type than that of the document does not count.
         """

@@ -1,6 +1,6 @@
 """Removes what finished work leaves: chunks, spooled files, page previews, old verifications.
 
-Documents, findings, decisions, ledger entries and the archive are never removed (decision 7). The
+Documents, findings, decisions, ledger entries and the archive are never removed. The
 figures of removed chunks are in the batch's `summary`, and the ledger records the removal.
 """
 

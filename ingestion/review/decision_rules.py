@@ -158,7 +158,7 @@ def is_note_for_site(action: Action, state: str) -> bool:
 
 
 def must_be_signed(action: Action) -> bool:
-    """Return whether an action needs a signature (decision 15).
+    """Return whether an action needs a signature.
 
     A return to the site needs one only if REVIEW_SIGN_RETURNS is set.
     """

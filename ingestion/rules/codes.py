@@ -36,7 +36,7 @@ class FindingCode:
     code: str
     severity: Severity
     disposition: Disposition
-    quarantine: bool = False  # only QA may open the file (decision 16)
+    quarantine: bool = False  # only QA may open the file
     only_overridden: bool = False  # QA can file the document only by overriding this finding
 
 
@@ -97,7 +97,7 @@ _REGISTRY = (
     FindingCode("DATE_IN_FUTURE", _MAJOR, _REJECT),
     FindingCode("DATE_INVALID", _MAJOR, _REJECT),
     FindingCode("DATE_OUT_OF_SEQUENCE", _MAJOR, _REJECT),
-    # QA decides about mismatches (decision 16), because our own site data may be wrong.
+    # QA decides about mismatches, because our own site data may be wrong.
     FindingCode("SITE_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("PROTOCOL_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("PROTOCOL_VERSION_MISMATCH", _MAJOR, _REVIEW),

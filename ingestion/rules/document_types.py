@@ -400,7 +400,7 @@ def name_rules(model_sha256: str) -> str:
 
 
 def parse_doc_id(doc_id: str) -> tuple[str, str]:
-    """Return the type and the person that the doc_id of an upload contains (decision 12).
+    """Return the type and the person that the doc_id of an upload contains.
 
     The person is "" if the type is not per person. The doc_ids of a portal's document and of a part
     of a file contain neither: their sender chose them, so they are not to be parsed.

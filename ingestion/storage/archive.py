@@ -1,6 +1,6 @@
 """Defines the archive: a write-once store of every received file, by its SHA-256.
 
-`Archive` is the interface (decision 8). STORAGES["archive"] selects an implementation: the folder
+`Archive` is the interface. STORAGES["archive"] selects an implementation: the folder
 in this module, or S3 with Object Lock (`buckets`). A stored file is not necessarily filed, because
 filing is a state of its document. Files of rejected documents are stored here too.
 """

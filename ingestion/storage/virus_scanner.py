@@ -1,6 +1,6 @@
 """Scans every file for viruses before it is read: the interface, and its implementation for clamd.
 
-Scanning is off by default (decision 18). If a configured scanner does not answer, the document is
+Scanning is off by default. If a configured scanner does not answer, the document is
 held until it does: it is neither read nor rejected.
 """
 

@@ -2,7 +2,7 @@
 
 Only requests are recorded, not commands. Failures are counted by minute, name and address, and
 recorded after the minute, with the next attempt or by the worker hosts. Outsiders therefore cannot
-make the ledger grow faster (decision 25). A lockout has its own entry.
+make the ledger grow faster. A lockout has its own entry.
 """
 
 import unicodedata

@@ -24,7 +24,7 @@ header_name = RegexValidator(
 class Portal(RecordedRow):
     """A host from which documents are downloaded, with its rate and concurrency limits.
 
-    The limits belong to the portal and not to the site (decision 11).
+    The limits belong to the portal and not to the site.
     """
 
     key = models.SlugField(max_length=80, unique=True)

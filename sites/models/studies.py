@@ -88,7 +88,7 @@ class SiteQuerySet(models.QuerySet["Site"]):
 
 
 class Site(RecordedRow):
-    """A clinical site. `site_id` is unique per deployment (decision 12)."""
+    """A clinical site. `site_id` is unique per deployment."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="sites")
     portal = models.ForeignKey(Portal, on_delete=models.PROTECT, related_name="sites")

@@ -130,8 +130,7 @@ class User(RecordedRow, BaseUser):
 class FailedSignIns(models.Model):
     """Failed sign-ins of one name from one address in one minute, recorded after that minute.
 
-    If each failure were recorded at once, anybody on the network could make the ledger grow
-    (decision 25).
+    If each failure were recorded at once, anybody on the network could make the ledger grow.
     """
 
     minute = models.DateTimeField()

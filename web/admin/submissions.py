@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.undeletable import UndeletableAdmin
-from ingestion.core.states import SETTLED_STATES, BatchState, ChunkState
+from ingestion.core.states import SETTLED_STATES, BatchState, ChunkState, DocumentState
 from ingestion.documents import batches
 from ingestion.models import Batch, Chunk, Document, Packet
 from sites import retention
@@ -198,6 +198,10 @@ def _filtered(model: str, query: str, text: str) -> str:
 
 
 def _count(key: str, **only: Any) -> Coalesce:
-    """Return a subquery, so that a page of the list counts only the documents of its own rows."""
-    own = Document.objects.filter(**{key: OuterRef("pk")}, **only).order_by().values(key)
+    """Return a subquery, so that a page of the list counts only the documents of its own rows.
+
+    A divided file is not counted, because its parts are.
+    """
+    of_row = Document.objects.filter(**{key: OuterRef("pk")}, **only)
+    own = of_row.exclude(state=DocumentState.DIVIDED).order_by().values(key)
     return Coalesce(Subquery(own.annotate(number=Count("pk")).values("number")), 0)

@@ -86,7 +86,7 @@ def check_doubtful_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
 
 
 def _is_illegible(page: PageReading) -> bool:
-    """Return whether a page is poor because of its scan, and not its language (decision 17)."""
+    """Return whether a page is poor because of its scan, and not its language."""
     if not _is_poor(page) or not 0 < page.dpi < MIN_SCAN_DPI:
         return False
     # One frequent word may be a misreading; two show that the page is in English.

@@ -70,6 +70,13 @@ def test_the_page_of_a_file_accounts_for_each_of_its_pages(signed_in, divided):
     assert "Every page is accounted for. The file is finished." in page_of(signed_in, divided)
 
 
+def test_lists_in_the_admin_count_the_documents_of_a_file_and_not_the_file(client, divided):
+    client.force_login(make_staff("Operations"))
+    assert "0 of 2" in client.get("/admin/ingestion/packet/").content.decode()
+    settle(divided.packet, verdict(), None)
+    assert "1 of 2" in client.get("/admin/ingestion/batch/").content.decode()
+
+
 def test_the_page_of_a_part_names_its_pages_and_its_file(signed_in, filed):
     part = filed.parts.get(first_page=3)
     html = page_of(signed_in, part)
