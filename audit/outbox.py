@@ -251,8 +251,12 @@ def deliver_due(*kinds: str, is_requested: bool = False) -> DeliveryResult:
 
 def deliver_each_minute() -> DeliveryResult:
     """Deliver what is due of all kinds that have no caller of their own."""
-    kinds = [kind for kind in _kinds.values() if kind.deliver and kind.is_delivered_each_minute]
-    return deliver_due(*(kind.name for kind in kinds))
+    kinds = [
+        kind.name
+        for kind in _kinds.values()
+        if kind.deliver is not None and kind.is_delivered_each_minute
+    ]
+    return deliver_due(*kinds)
 
 
 def claim_next(kinds: Iterable[str], *, by: str = "") -> Delivery | None:

@@ -168,6 +168,7 @@ def test_the_same_file_twice_is_one_row(page, files, tmp_path):
     expect(page.locator(".sl-row")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_without_javascript_a_saved_file_need_not_be_selected_again(signed_in, mara, tmp_path):
     (tmp_path / "scan0001.pdf").write_bytes(b"%PDF-1.7 nobody can tell")
     page = signed_in(mara, java_script_enabled=False, viewport={"width": 320, "height": 640})

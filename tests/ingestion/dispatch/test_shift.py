@@ -241,7 +241,7 @@ def test_the_documents_of_a_sample_site_do_not_contradict_each_other(one_site, s
     stand = get_readiness(batch.packets.get().site)
     assert stand.contradictions == []
     filed = set(batch.documents.on_file().values_list("document_type", flat=True))
-    fulfilled = {each.kind for each in stand.required if each.status.is_met}
+    fulfilled = {each.document_type for each in stand.required if each.status.is_met}
     assert fulfilled == filed
 
 

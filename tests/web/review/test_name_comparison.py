@@ -115,7 +115,7 @@ def test_a_cv_is_listed_under_the_declared_person(site):
     standing = {
         each.whose: each.document.key if each.document else None
         for each in get_readiness(site).required
-        if each.kind == "cv"
+        if each.document_type == "cv"
     }
     assert standing == {"Anna Smith, MD": cv.pk, "John Smith, MD": None, "Lauren Beck, RN": None}
     assert blank.pk not in standing.values()

@@ -119,6 +119,7 @@ def test_a_page_that_was_read_badly_is_not_searched():
     assert find_strike_outs(raster, flatten_background(raster), words) == []
 
 
+@pytest.mark.slow
 def test_a_strike_out_on_a_scan_is_an_added_mark(tmp_path):
     content = make_sample("irb-approval", today=date(2026, 11, 1), site=SITES[0], seed=3)
     page = print_pages(content)[0]
