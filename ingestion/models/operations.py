@@ -76,15 +76,15 @@ class AlarmRow(models.Model):
 class AlarmMessage(models.Model):
     """Stores an alert: a message about an alarm on one channel. The outbox delivers it."""
 
-    class Word(models.TextChoices):
-        """Lists what a message says about its alarm."""
+    class Event(models.TextChoices):
+        """Lists what an alert reports about its alarm."""
 
         BEGUN = "begun", _("started")
         LASTS = "lasts", _("continues")
         OVER = "over", _("ended")
 
     alarm = models.ForeignKey(AlarmRow, on_delete=models.CASCADE, related_name="messages")
-    word = models.CharField(max_length=10, choices=Word)
+    event = models.CharField(max_length=10, choices=Event, db_column="word")
     channel = models.CharField(max_length=10, choices=Channel)
     text = models.TextField(db_column="said")
     do = models.TextField(blank=True)
@@ -95,4 +95,4 @@ class AlarmMessage(models.Model):
         ordering = ["pk"]
 
     def __str__(self) -> str:
-        return f"{self.alarm_id} {self.word} by {self.channel}"
+        return f"{self.alarm_id} {self.event} by {self.channel}"

@@ -44,7 +44,7 @@ RETRY = DeliveryPolicy(
     tries_outdated=True,  # Each alert is sent at least once.
 )
 MAX_SUBJECT_CHARACTERS = 150
-_Word = AlarmMessage.Word
+_Event = AlarmMessage.Event
 
 
 class AlertMonitor:
@@ -95,7 +95,7 @@ def update_alerts(now: datetime | None = None) -> list[Alarm]:
             if row.over_at is None and found.is_over(key):
                 row.over_at = now
                 row.save(update_fields=["over_at"])
-                _write_alert(row, _Word.OVER, "")
+                _write_alert(row, _Event.OVER, "")
     return list(found.alarms)
 
 
@@ -105,24 +105,24 @@ def _store(alarm: Alarm, row: AlarmRow | None, now: datetime) -> None:
     if row is None:
         row, is_created = AlarmRow.objects.get_or_create(key=alarm.key, defaults=begun)
         if is_created:  # Otherwise another host stored it at the same moment.
-            _write_alert(row, _Word.BEGUN, alarm.action)
+            _write_alert(row, _Event.BEGUN, alarm.action)
         return
     if row.over_at is not None:
-        word, changes = _Word.BEGUN, begun
+        event, changes = _Event.BEGUN, begun
     elif now - row.alerted_at >= timedelta(hours=settings.ALERT_AGAIN_HOURS):
-        word, changes = _Word.LASTS, {"text": alarm.text, "alerted_at": now}
+        event, changes = _Event.LASTS, {"text": alarm.text, "alerted_at": now}
     else:
         return
     for name, value in changes.items():
         setattr(row, name, value)
     row.save(update_fields=list(changes))
-    _write_alert(row, word, alarm.action)
+    _write_alert(row, event, alarm.action)
 
 
-def _write_alert(row: AlarmRow, word: AlarmMessage.Word, action: str) -> None:
+def _write_alert(row: AlarmRow, event: AlarmMessage.Event, action: str) -> None:
     """Write a message for each channel. Messages about one alarm are sent in their order."""
     for channel in list_channels():
-        content = {"word": word, "channel": channel, "text": row.text, "do": action}
+        content = {"event": event, "channel": channel, "text": row.text, "do": action}
         message = AlarmMessage.objects.create(alarm=row, **content)
         outbox.post(KINDS[channel].name, {"message": message.pk}, ordering_key=row.key)
 
@@ -176,11 +176,11 @@ def _mail(message: AlarmMessage) -> None:
     headline = message.text.partition(". ")[0].rstrip(".")
     began_at = f"{message.alarm.began_at:%Y-%m-%d %H:%M}"
     paragraphs = [message.text]
-    if message.word == _Word.OVER:
+    if message.event == _Event.OVER:
         headline = _("Resolved: {alarm}").format(alarm=headline)
         paragraphs = [_("Resolved: {alarm}").format(alarm=message.text)]
     else:
-        if message.word == _Word.LASTS:
+        if message.event == _Event.LASTS:
             headline = _("Still active: {alarm}").format(alarm=headline)
         paragraphs.append(_("What to do: {action}").format(action=message.do))
     paragraphs += [
@@ -212,7 +212,7 @@ def _call_webhook(message: AlarmMessage) -> None:
         "id": message.pk,  # the same when the message is sent again
         "trail": settings.AUDIT_TRAIL,
         "alarm": message.alarm.key,
-        "event": message.word,
+        "event": message.event,
         "message": message.text,
         "what_to_do": message.do,
         "began_at": message.alarm.began_at.isoformat(),

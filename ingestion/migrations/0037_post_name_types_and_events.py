@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Name the detected type of DraftFile for what it is. The columns keep their names."""
+    """Name the detected type of a draft's file, and what an alert says. Columns keep their names."""
 
     dependencies = [("ingestion", "0036_post_name_times_of_portals")]
 
@@ -20,6 +20,16 @@ class Migration(migrations.Migration):
                     "draftfile",
                     "detected_at",
                     models.DateTimeField(db_column="guessed_at", null=True),
+                ),
+                migrations.RenameField("alarmmessage", "word", "event"),
+                migrations.AlterField(
+                    "alarmmessage",
+                    "event",
+                    models.CharField(
+                        choices=[("begun", "started"), ("lasts", "continues"), ("over", "ended")],
+                        db_column="word",
+                        max_length=10,
+                    ),
                 ),
             ]
         )
