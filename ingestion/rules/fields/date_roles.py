@@ -49,7 +49,7 @@ _WORDS: dict[DateRole, str] = {
     DateRole.SIGNATURE: r"sign(?:ed|ature)(?!\s(?:the|this)\b)|certified by",
     DateRole.OTHER: r"born|birth|dob|printed|print date|generated|visit|accessed"
     r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|original version"
-    r"|(?:previous|prior)(?:ly)?(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb"
+    r"|(?:previous|prior(?! to\b))(?:ly)?(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb"
     r"|study)\b){0,4}"
     r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
     r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
@@ -64,12 +64,12 @@ _WORDS: dict[DateRole, str] = {
     DateRole.END: r"expir|exp\.|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
-    r"|before\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
+    r"|(?:before|prior to)\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
     r"|ceas(?:e|ing)|runs?\sout|beyond\b"
     r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|closure|clos(?:e|ing)"
     r"|good for"
     r"|renewal(?!\s(?:was\s)?(?:approv|grant))"
-    r"|terminat|not (?:valid )?after|latest",
+    r"|terminat|not (?:\w+ )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|applied"
     r"|request(?:ed)?\b(?!\s(?:(?:was|is|has been)\s)?(?:approv|grant|accept))"
     r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
@@ -110,6 +110,12 @@ _RANGE = re.compile(r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014])
 _UP_TO = re.compile(r"(?i)\bto\s*$")
 _DAYS_BEFORE = re.compile(
     r"(?i)(?:\bfrom\s+)?\b\d{1,2}(?:st|nd|rd|th)?\s*(?:to|and|&|till|[-\u2013])\s*$"
+)
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+# The first day of several, with its month and without a year.
+_FIRST_DAY_BEFORE = re.compile(
+    rf"(?i)\b(?:from\s+)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}"
+    rf"|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?)\s*(?:to|and|&|till|until|[-\u2013])\s*$"
 )
 _TIME_OF_DAY = re.compile(r"(?i)^,?\s*(?:at\s+)?\d{1,2}[:.]\d\d")
 _CODE = re.compile(r"\S*\d\S*")  # the value of another caption in the line
@@ -217,11 +223,15 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     elif _ROLE_WORD.search(own_line) and not _is_open(text, written.start):
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()
-    is_alone = ends_line and not own_line.strip() and not _GOES_ON.search(above)
+    # A line to write on before a date leads to nothing.
+    is_alone = ends_line and not own_line.strip(" _.\u2026") and not _GOES_ON.search(above)
     is_caption = len(clause.split()) <= _MAX_CAPTION_WORDS
     # "Held from 6th to 8th June" is about the course, and not about an end.
     clause = _DAYS_BEFORE.sub(" ", clause)
     role = _role_of_clause(clause, is_caption=is_caption)
+    if first_day := _FIRST_DAY_BEFORE.search(clause):
+        of_days = _role_of_clause(clause[: first_day.start()], is_caption=is_caption)
+        role = of_days if of_days in _OF_COURSE else role
     if role in _OPEN_ROLES and _UP_TO.search(clause):
         role = DateRole.END  # "approval continues to 30 June"
     following = text[written.end : written.end + _AFTER_LENGTH]
@@ -257,6 +267,7 @@ _OPEN_ROLES = frozenset(
     {DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW, DateRole.BEGINNING, DateRole.ISSUE}
 )
 _DECIDING = frozenset({DateRole.APPROVAL, DateRole.DECISION})
+_OF_COURSE = frozenset({DateRole.COMPLETION, DateRole.ISSUE})
 _OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
 _OTHER_EVENTS = frozenset({DateRole.EARLIER, DateRole.OTHER})
 

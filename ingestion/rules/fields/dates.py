@@ -28,8 +28,9 @@ def _compile(year: str) -> re.Pattern[str]:
     return re.compile(
         r"(?<![^\W_])(?<!/)(?:"
         rf"(?P<iso_year>{_YEAR})[-/.](?P<iso_month>{_DAY})[-/.](?P<iso_day>{_DAY})"
-        rf"|{day_with_digit}(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?(?:\s(?:day\s)?of)?[\s-]{{0,3}}"
-        rf"(?P<month>{_NAME})\.?[\s,-]{{0,3}}(?P<year>{year})"
+        rf"|(?P<named_year>{_YEAR})[-/. ](?P<named_month>{_NAME})[-/. ](?P<named_day>{_DAY})(?!,? \d{{4}})"
+        rf"|{day_with_digit}(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?(?:\s(?:day\s)?of)?[\s/-]{{0,3}}"
+        rf"(?P<month>{_NAME})\.?[\s,/-]{{0,3}}(?P<year>{year})"
         rf"|(?P<us_month>{_NAME})\.?\s{{0,3}}(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
         rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{year})"
         rf"|(?P<one>{_DAY})\s?[/-]\s?(?P<two>{_DAY})\s?[/-]\s?(?P<numeric_year>{year})"
@@ -41,12 +42,13 @@ def _compile(year: str) -> re.Pattern[str]:
 # In a date of numbers, the month may be the first or the second one.
 _PARTS = {
     "iso_day": ("iso_year", "iso_month", "iso_day"),
+    "named_day": ("named_year", "named_month", "named_day"),
     "year": ("year", "month", "day"),
     "us_year": ("us_year", "us_month", "us_day"),
     "dot_year": ("dot_year", "dot_month", "dot_day"),
     "numeric_year": ("numeric_year", "one", "two"),
 }
-_NAMED_MONTHS = {"year", "us_year"}  # the last parts of dates with the name of a month
+_NAMED_MONTHS = {"year", "us_year", "named_day"}  # the last parts of dates with the name of a month
 
 _MIN_PAGE_LENGTH = 400  # characters; a shorter text is a line, or what follows a caption
 _DIGITS = re.compile(r"\d")  # of which a date has at least one, even if OCR misread others

@@ -17,14 +17,19 @@ _PREFIX = r"(?:d['\u2019]|(?:al|el|ad|as|ar|ash|az|an|bin|ibn)-)?"
 _NICKNAME = r"(?:[(\"\u201c'][^\W\d_a-z][^\W\d_]*[)\"\u201d'])"
 # As in Prof. dr. ir. or Prof. Dr. med. Karin von der Heide
 _DEGREE = r"(?:med|dent|univ|rer|nat|sc|phil|dr|ir|drs|habil)\."
+_RELATION = r"[SDWC]/[oO]\b"  # "son of", before the name of a father
 PATTERN = (
     rf"(?:A/Prof\b\.?|{_CAPITAL}{_IN_NAME}*,?)"
-    rf"(?: (?:(?:{_PARTICLE} ){{0,3}}{_PREFIX}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE}"
+    rf"(?: (?!{_RELATION})(?:(?:{_PARTICLE} ){{0,3}}{_PREFIX}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE}"
     rf"|{_NICKNAME}(?= {_CAPITAL}))){{1,7}}"
 )
-# At a caption, a name may begin with a particle, as in "van der Berg, Ann".
-PATTERN_AT_CAPTION = rf"(?:(?:{_PARTICLE} ){{1,3}}(?={_CAPITAL}))?{PATTERN}"
-_NAME = re.compile(PATTERN)
+# At a caption, a name may begin with a particle, as in "van der Berg, Ann", or with titles in small
+# letters, as in "dr. ir. J. van den Berg".
+_SMALL_TITLES = r"(?:dr|drs|ir|ing|mr|mw|dhr|prof|prof\. dr)\. "
+PATTERN_AT_CAPTION = (
+    rf"(?:(?:(?:{_PARTICLE} ){{1,3}}|(?:{_SMALL_TITLES}){{1,3}})(?={_CAPITAL}))?{PATTERN}"
+)
+_NAME = re.compile(rf"(?:(?:{_SMALL_TITLES}){{1,3}})?{PATTERN}")
 
 # Words that follow a name in its line and do not belong to it, in lower case.
 _ROLES = frozenset(
@@ -54,7 +59,7 @@ _NOT_IN_NAMES = frozenset(
         " biosciences foundation trust ministry national council society association"
         " infirmary clinic clinics laboratory laboratories centres centers unit academy polytechnic"
         " trust healthcare royal general regional memorial county state national international"
-        " permit license licence licensed physician reference status expires learning nhs"
+        " brochure edition permit license licence licensed physician reference status expires learning nhs"
         " partnership"
         " consulting credential credentials record records transcript provider skills network group"
         " services service solutions systems online portal registry register department division"
@@ -81,6 +86,7 @@ _PARTICLES_OF_SURNAMES = frozenset(
 )
 _GIVEN_NAMES = re.compile(rf"{_CAPITAL}{_IN_NAME}*(?: {_CAPITAL}{_IN_NAME}*){{0,3}}")
 _MAX_ABBREVIATION = 4  # letters, as in "Prof."; a longer word with a dot ends a sentence
+_CAPITALS = re.compile(r"[A-Z]{2,6}[,.;]?")
 _GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _BRACKETED_TITLE = re.compile(
     r"^\W*(?:(?:Dr|Prof)\.?\s*)?\((?:Dr|Mr|Mrs|Ms|Miss|Smt|Capt|Col|Maj|Lt|Brig|Sr|Fr)\.?\)\s*"
@@ -108,6 +114,8 @@ def trim(text: str) -> str:
     for place, written in enumerate(written_words):
         word = written.strip(".,;:").casefold()
         is_degree = not names.split_name(written) and (has_degree or word not in _TITLES)
+        # Behind a degree and a comma, capital letters are another degree.
+        is_degree |= has_degree and kept[-1].endswith(",") and _CAPITALS.fullmatch(written) is not None
         count = sum(1 for each in kept if names.split_name(each))
         is_title_after = word in _TITLES and count > 1 and not is_degree and word not in _ACADEMIC
         is_next_name = bool(kept) and kept[-1].endswith(",") and count > 1 and not is_degree
@@ -115,6 +123,8 @@ def trim(text: str) -> str:
         is_next_name = is_next_name and not _is_given_name(kept, written_words[place:])
         if (
             is_next_name
+            or not any(sign.isalnum() for sign in written)
+            or (count > 1 and _is_title_of_next(kept[-1], written_words[place:]))
             or (word in _ROLES and kept)
             or (has_degree and not is_degree)
             or is_title_after
@@ -131,6 +141,13 @@ def trim(text: str) -> str:
             kept.pop()
             break
     return " ".join(kept).strip(" ,;")
+
+
+def _is_title_of_next(last: str, following: Sequence[str]) -> bool:
+    """Return whether a title behind a comma begins the name of another person."""
+    title, *rest = (word.strip(".,;:").casefold() for word in following[:3])
+    is_title = last.endswith(",") and title in _TITLES
+    return is_title and bool(rest) and bool(names.split_name(rest[0])) and rest[0] not in _ROLES
 
 
 def _is_given_name(kept: Sequence[str], following: Sequence[str]) -> bool:
