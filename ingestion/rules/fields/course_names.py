@@ -12,6 +12,7 @@ from itertools import islice
 from ingestion.reading.results import Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.fields import geometry
+from ingestion.rules.fields.heads.layout import is_in_title_case
 from ingestion.rules.fields.text_lines import TextLine
 
 _IN_SENTENCE = re.compile(
@@ -127,6 +128,8 @@ def join_lines(first: TextLine, lines: Sequence[TextLine], gap: float = 0.0) -> 
             following = _next_below(last, lines, _MAX_GAP_IN_NAME * height)
             if following is None or following.text.split()[0] not in _CONNECTING:
                 break
+        if is_in_title_case([last]) and not is_in_title_case([following]) and not is_cut(last.text):
+            break  # a line that describes the course
         is_same_size = abs(following.size - first.size) < _MAX_SIZE_DIFFERENCE * first.size
         if not is_same_size or _NO_NAME.search(following.text.removeprefix("for ")):
             break

@@ -84,7 +84,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:training|course|workshop|seminar|webinar|session|assessment|exam) date"
     r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
-    r"|certif|endors|permission|permitted|authori[sz]|renewed"
+    r"|certif(?!icate\b)|endors|permission|permitted|authori[sz]|renewed"
     r"|opinion|ratif|sanction",
     DateRole.DECISION: r"(?:event|status)\sdate|determin|decision|decided|outcome|accept"
     r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
@@ -94,7 +94,7 @@ _WORDS: dict[DateRole, str] = {
     r"|effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
     r"|with effect|in force|valid\b|(?:period|term) of|(?:insurance|cover|coverage|policy) period"
     r"|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
-    DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
+    DateRole.ISSUE: r"certificate\b|issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }
 _ROLE_WORD = re.compile(
     r"(?i)(?<!\w)(?:" + "|".join(f"(?P<{role}>{words})" for role, words in _WORDS.items()) + ")"
@@ -232,7 +232,7 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     if first_day := _FIRST_DAY_BEFORE.search(clause):
         of_days = _role_of_clause(clause[: first_day.start()], is_caption=is_caption)
         role = of_days if of_days in _OF_COURSE else role
-    if role in _OPEN_ROLES and _UP_TO.search(clause):
+    if not first_day and role in _OPEN_ROLES and _UP_TO.search(clause):
         role = DateRole.END  # "approval continues to 30 June"
     following = text[written.end : written.end + _AFTER_LENGTH]
     if role in _OF_COMMITTEE:

@@ -28,7 +28,7 @@ def _compile(year: str) -> re.Pattern[str]:
     return re.compile(
         r"(?<![^\W_])(?<!/)(?:"
         rf"(?P<iso_year>{_YEAR})[-/.](?P<iso_month>{_DAY})[-/.](?P<iso_day>{_DAY})"
-        rf"|(?P<named_year>{_YEAR})[-/. ](?P<named_month>{_NAME})[-/. ](?P<named_day>{_DAY})(?!,? \d{{4}})"
+        rf"|(?P<named_year>{_YEAR})[-/.](?P<named_month>{_NAME})[-/.](?P<named_day>{_DAY})"
         rf"|{day_with_digit}(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?(?:\s(?:day\s)?of)?[\s/-]{{0,3}}"
         rf"(?P<month>{_NAME})\.?[\s,/-]{{0,3}}(?P<year>{year})"
         rf"|(?P<us_month>{_NAME})\.?\s{{0,3}}(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"

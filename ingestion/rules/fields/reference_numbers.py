@@ -22,8 +22,10 @@ _MAX_NUMBERS = 60  # of a page that are examined; the limit bounds the time
 _BEFORE_LENGTH = 70  # characters before a number in which its caption is searched
 _AFTER_LENGTH = 12  # characters after a number in which its line may end
 _NUMBER = re.compile(
-    r"(?<![\w@.,/$\u00a3\u20ac+-])(?=[\w./-]*\d)(?P<number>[A-Z0-9]\w*(?:[./_-]\w+)*"
-    r"(?: \(\d+\)| (?:- )?\d{2,6}\b(?![ -]?[A-Za-z%]))*)(?![\w@%]|[.,]\d)"
+    r"(?<![\w@.,/$\u00a3\u20ac+-])(?=[\w./-]*\d)(?P<number>(?:19|20)\d\d [A-Z]{2,6} \d{3,6}"
+    r"|[A-Z0-9]\w*(?:[./_-]\w+)*"
+    r"(?: \(\d+\)| (?:- )?(?!\d{1,2}[./-]\d{1,2}[./-]\d{2,4})\d{2,6}\b(?![ -]?[A-Za-z%]))*)"
+    r"(?![\w@%]|[.,]\d)"
 )
 _CODE = re.compile(r"(?<![\w./-])(?=[\w./-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
 _SIGN = re.compile(
@@ -57,10 +59,12 @@ _OTHER_THING = re.compile(
 _LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|application)\W*$")
 _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
 _PREFIX = re.compile(
-    r"[:#.] ?(?P<prefix>(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])[ /-])$"
+    r"[:#.] ?(?P<prefix>(?:(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])|(?:[A-Z]\.){2,7})[ /-])$"
     r"|(?:[:#.]|\b(?i:application|project|protocol|ref(?:erence)?|study))\s"
     r"(?P<mixed>(?=\w*[a-z])[A-Z][A-Za-z]{0,4}[A-Z][A-Za-z]{0,4}(?:-[A-Z]{2,6})? )$"
 )  # behind a caption
+# The acronym of a committee as a part of a number.
+_IN_NUMBER = re.compile(r"(?<![A-Za-z])(?:IRB|REB|E?REC|HREC|IEC|ERB|EC|ERC|IERB)(?![A-Za-z])")
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
 _MAX_PREFIX = 26  # characters of an acronym before a number, with the end of its caption
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}")
@@ -180,6 +184,8 @@ def _rank_without_caption(
     is_alone = not own_line.strip("( [\t") and number.count("/") > 1
     if is_alone and _ENDS_REFERENCE.match(following):
         return 3
+    if is_mixed and _IN_NUMBER.search(number):
+        return 2
     is_bracketed = before.endswith(("[", "(")) or own_line.rstrip().endswith(("[", "("))
     return 3 if is_mixed and is_bracketed else None
 

@@ -65,7 +65,9 @@ _BEFORE_TITLE = re.compile(
     r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*(?:[,:\u2013\u2014]|-(?=\s)|(?=\())"
     r"|ethics application\s+[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
     r"|\[[\w./ -]*\d[\w./ -]*\]"
-    r"|(?-i:[A-Z]{2,8}) (?=(?:[\w./-]*?\d){3})[\w./-]*\d[\w./-]*\s*(?:[,:\u2013\u2014]|-(?=\s))"
+    r"|(?-i:[A-Z]{2,8}) (?=(?:[\w./-]*?\d){3})[\w./-]*\d[\w./-]*\s*(?:[,;:\u2013\u2014]|-(?=\s))"
+    # The sponsor, and the number of the protocol
+    r"|[^,;:\d]{2,50}(?:,\s(?:inc|ltd|llc)\.?)?\s[-\u2013]\s(?=[\w./-]*\d\d)(?-i:[A-Z0-9][A-Z0-9./-]{4,})[,:]\s"
     r"|(?=(?:[\w./#-]*?\d){3})[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*(?:[,:\u2013\u2014]|-(?=\s)|(?=\())"
     r"|(?:exempt|expedited|full board|initial|new|revision|modification|renewal)\s*[:\u2013-]"
     rf"|{_OF_COMMITTEE}{{0,4}}(?:(?:dis)?approval|clearance|permission|exemption)"
@@ -278,6 +280,8 @@ def continue_title(first: str, below: Sequence[str]) -> str:
         ended = last.endswith((".", "?", "!", "\u201d", '"'))
         if not plain or (_NEXT_CAPTION.match(plain) and not is_open):
             break
+        if plain.isupper() and not first.isupper() and len(plain.split()) > 1:
+            break  # a heading
         if _CAPTION_IN_TWO_LINES.match(f"{plain} {after.strip()}"):
             break
         wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))

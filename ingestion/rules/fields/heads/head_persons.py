@@ -14,7 +14,10 @@ from ingestion.rules.fields.persons import names, person_names
 from ingestion.rules.fields.text_lines import TextLine, body_size
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
-_TO = re.compile(r"(?i)^(?:to|pi|attn|attention)(?:\s*:\s*(?P<name>.*))?$")
+_TO = re.compile(
+    r"(?i)^(?:(?:to|pi|attn|attention)(?:\s*:\s*(?P<name>.*))?"
+    r"|(?:to|for) the attention of:?\s+(?P<attention>.+))$"
+)
 
 
 def find_addressees(
@@ -34,7 +37,7 @@ def find_addressees(
     above = head[: greeting[0]] if greeting else head
     for at, line in enumerate(above):
         if found := _TO.match(line.text):
-            named = (found["name"] or "").split("<")[0].strip()
+            named = (found["name"] or found["attention"] or "").split("<")[0].strip()
             if not named and at + 1 < len(above):
                 named = above[at + 1].text  # in the next column
             name = person_names.trim(named)

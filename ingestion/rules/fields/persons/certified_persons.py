@@ -16,10 +16,16 @@ _CERTIFIES = re.compile(
     r"|declares?|records?|be it known|stat(?:e|es)|witness(?:es)?|shows?)\s+that"
     r"|(?:awarded|presented|granted|given|issued|conferred)\s+(?:to|on|upon))\b[\s:,]*"
     r"(?:(?:(?:Dr|Mr|Mrs|Ms|Miss|Prof|Shri|Smt)\.?\s*/\s*)+(?:Dr|Mr|Mrs|Ms|Miss|Prof|Shri|Smt)\b\.?\s*)?"
-    r"(?:the (?:learner|student|participant|employee|doctor|physician),?\s+)?"
+    r"(?:the name of )?(?:the (?:learner|student|participant|employee|doctor|physician),?\s+)?"
+)
+# What a sentence that begins with the name of a person says.
+_DID_FIRST = re.compile(
+    r"(?i)^[\s,]*(?:born\s[^;:\n]{3,30}?,\s*|\([^()]{0,40}\)\s*)?(?:ha(?:s|ve|ving)\s+)?(?:successfully\s+)?"
+    r"(?:taken part|took part|participated|completed|attended|passed|fulfilled)\b"
 )
 _ONLY_TITLE = re.compile(r"(?:Dr|Mr|Mrs|Ms|Miss|Prof)\.?\s+")
 _NAME = re.compile(person_names.PATTERN_AT_CAPTION)
+_NAME_AT_START = re.compile(rf"(?m)^{person_names.PATTERN}")
 _DID = re.compile(
     r"(?i)^[\s,]*(?:\([^()]{0,60}\)|,?\s*(?:of|from|born)\s[^.;:\n]{3,80}?[\s,]"
     r"|[^.;:,\n]{3,60},)?[\s,]*"
@@ -49,3 +55,8 @@ def find_certified_persons(text: str) -> Iterator[CertifiedPerson]:
         if person_names.is_full_name(name) and person_names.may_be_name(name):
             following = text[found.start() + len(name) :][:140]
             yield CertifiedPerson(name, _DID.match(following) is not None)
+    for match in islice(_NAME_AT_START.finditer(text), _MAX_PEOPLE):
+        name = person_names.trim(match[0])
+        is_name = person_names.is_full_name(name) and person_names.may_be_name(name)
+        if is_name and _DID_FIRST.match(text[match.start() + len(name) :][:100]):
+            yield CertifiedPerson(name, has_deed=True)

@@ -13,9 +13,10 @@ from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.text_lines import TextLine, find_column
 
 _END = r"(?: ?\(s\)|s)?(?: ?\([^()]*\))?\s*(?P<colon>:?)"
-_GIVEN = re.compile(rf"(?i)(?:(?:first|given|christian|fore)[ -]?name){_END}")
-_MIDDLE = re.compile(rf"(?i)(?:middle (?:name|initial)|m\.?i\.?){_END}")
-_FAMILY = re.compile(rf"(?i)(?:(?:last|family|sur)[ -]?name|surname){_END}")
+_ITEM = r"(?:\d{1,2}[.)]\s*)?"  # the number of a line
+_GIVEN = re.compile(rf"(?i){_ITEM}(?:(?:first|given|christian|fore)[ -]?name){_END}")
+_MIDDLE = re.compile(rf"(?i){_ITEM}(?:middle (?:name|initial)|m\.?i\.?){_END}")
+_FAMILY = re.compile(rf"(?i){_ITEM}(?:(?:last|family|sur)[ -]?name|surname){_END}")
 _WITH_VALUE = re.compile(
     r"(?i)(?P<caption>(?:first|given|christian|fore|last|family|sur|middle)[ -]?name(?:\(s\)|s)?)"
     r"\s?:\s*(?P<value>[^:]+?)(?=\s+(?:first|given|christian|fore|last|family|sur|middle)[ -]?name"

@@ -76,7 +76,7 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
         if spec.addressee:
             lines = document.lines_of(page)
             for value, is_greeted in head_persons.find_addressees(page, lines, spec):
-                ways = frozenset({Way.LETTER, Way.TEXT} if is_greeted else {Way.LETTER})
+                ways = frozenset({Way.LETTER, Way.REPEATED} if is_greeted else {Way.LETTER})
                 yield FoundValue(value, ways)
 
 

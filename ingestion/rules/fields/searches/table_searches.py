@@ -24,7 +24,7 @@ from ingestion.rules.fields.values import pattern_of, value_at_start, value_of_l
 _COLUMN_KINDS = frozenset({"text", "name", "number"})  # dates have their roles
 _MAX_PAGES_WITH_CELLS = 2  # pages on which numbers are searched in the cells of tables
 _MAX_CELL_LENGTH = 60  # characters
-_MAX_HEADING_RISE = 80.0  # points above a caption within which a heading says whose name it is
+_MAX_HEADING_RISE = 130.0  # points above a caption within which a heading says whose name it is
 _HAS_NUMBER = re.compile(r"\d\D{0,3}\d\D{0,3}\d")
 _NUMBER_ALONE = re.compile(r"(?i)(?:number|no\.?|id|\#)")
 _INVESTIGATOR_CAPTION = re.compile(
@@ -100,6 +100,8 @@ def _references_in_cells(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]
             if len(found) == 1 and found[0].start == len(before) + 2:
                 yield found[0].text, found[0].rank
                 break
+            if caption.text.endswith(":") and geometry.is_on_same_line(caption.box, line.box):
+                break  # it names something else
 
 
 def search_investigator_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -108,13 +110,21 @@ def search_investigator_cells(document: SearchedDocument, spec: FieldSpec) -> It
         lines = document.lines_of(page)
         for line in lines:
             captioned = _NAME_AFTER_CAPTION.fullmatch(line.text)
-            name = person_names.find_name_line(captioned["name"] if captioned else line.text)
+            text = captioned["name"] if captioned else line.text
+            # A role or a department may follow the name.
+            name = person_names.find_name_line(_before_comma(text))
             if not name:
                 continue
             captions = [line] if captioned else captions_of(line.box, lines)
             if any(_is_caption_of_investigator(caption, lines) for caption in captions):
                 value = value_of_line(page, line.words, spec, name)
                 yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_PEOPLE)
+
+
+def _before_comma(text: str) -> str:
+    """Return the name of a text in which a role or a department follows behind a comma."""
+    name = person_names.trim(text)
+    return name if text[len(name) :].startswith(",") and text.startswith(name) else text
 
 
 def _is_caption_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
