@@ -118,9 +118,7 @@ def find_dates(
     if len(text) >= _MIN_PAGE_LENGTH:
         yield from _find_all_dates(text, month_first, short_years)
         return
-    for match in (_DATE_AT_CAPTION if short_years else _WRITTEN_DATE).finditer(text):
-        if written := _read_match(match, month_first):
-            yield written
+    yield from _read_dates(text, month_first, short_years)
 
 
 @lru_cache(maxsize=64)
@@ -128,9 +126,21 @@ def _find_all_dates(
     text: str, month_first: bool | None, short_years: bool
 ) -> tuple[WrittenDate, ...]:
     """Return the written dates of a page, on which several rules search for them."""
+    return tuple(_read_dates(text, month_first, short_years))
+
+
+def _read_dates(text: str, month_first: bool | None, short_years: bool) -> Iterator[WrittenDate]:
+    """Yield the dates of a text. A date may begin within what only has the form of one.
+
+    As in "approval 2020-Oct-06", in which "approva", "l" and "2020" have that form.
+    """
     pattern = _DATE_AT_CAPTION if short_years else _WRITTEN_DATE
-    found = (_read_match(match, month_first) for match in pattern.finditer(text))
-    return tuple(filter(None, found))
+    start = 0
+    while match := pattern.search(text, start):
+        written = _read_match(match, month_first)
+        if written:
+            yield written
+        start = match.end() if written else match.start() + 1
 
 
 def _read_match(match: re.Match[str], month_first: bool | None) -> WrittenDate | None:
