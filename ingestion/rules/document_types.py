@@ -88,6 +88,7 @@ class FieldSpec:
     version_of: str = ""  # the document whose version is the value, in the row of a table
     number_words: Phrases = ()  # beginnings of words before a sign such as "No" or "ID"
     is_reference: bool = False  # the committee's own number of the study is accepted too
+    is_study_number: bool = False  # other texts may stand beside it, as its sponsor and its title
     roles: tuple[Role, ...] = ()  # of a date, by the words around it; an earlier one is better
     # The date of the letter is the value, or takes its place if no other date is found.
     letter_date: Literal["", "value", "fallback"] = ""

@@ -49,8 +49,8 @@ _WORDS: dict[DateRole, str] = {
     DateRole.SIGNATURE: r"sign(?:ed|ature)(?!\s(?:the|this)\b)|certified by",
     DateRole.OTHER: r"born|birth|dob|printed|print date|generated|visit|accessed"
     r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|original version"
-    r"|(?:previous|prior(?! to\b))(?:ly)?(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb"
-    r"|study)\b){0,4}"
+    r"|(?:previous|prior(?! to\b))(?:ly)?"
+    r"(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb|study)\b){0,4}"
     r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
     r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
     r"|(?:next|ratifying|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting"
@@ -94,7 +94,8 @@ _WORDS: dict[DateRole, str] = {
     r"|effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
     r"|with effect|in force|valid\b|(?:period|term) of|(?:insurance|cover|coverage|policy) period"
     r"|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
-    DateRole.ISSUE: r"certificate\b|issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
+    DateRole.ISSUE: r"certificate\b|letter date|date of (?:this |the )?letter"
+    r"|issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }
 _ROLE_WORD = re.compile(
     r"(?i)(?<!\w)(?:" + "|".join(f"(?P<{role}>{words})" for role, words in _WORDS.items()) + ")"
@@ -226,13 +227,9 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     # A line to write on before a date leads to nothing.
     is_alone = ends_line and not own_line.strip(" _.\u2026") and not _GOES_ON.search(above)
     is_caption = len(clause.split()) <= _MAX_CAPTION_WORDS
-    # "Held from 6th to 8th June" is about the course, and not about an end.
-    clause = _DAYS_BEFORE.sub(" ", clause)
+    clause = _without_first_day(clause, is_caption=is_caption)
     role = _role_of_clause(clause, is_caption=is_caption)
-    if first_day := _FIRST_DAY_BEFORE.search(clause):
-        of_days = _role_of_clause(clause[: first_day.start()], is_caption=is_caption)
-        role = of_days if of_days in _OF_COURSE else role
-    if not first_day and role in _OPEN_ROLES and _UP_TO.search(clause):
+    if role in _OPEN_ROLES and _UP_TO.search(clause):
         role = DateRole.END  # "approval continues to 30 June"
     following = text[written.end : written.end + _AFTER_LENGTH]
     if role in _OF_COMMITTEE:
@@ -244,6 +241,18 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
         role = _role_after(following) or role
     is_caption = is_caption and not _has_other_words(clause)
     return DatedRole(written, role, is_caption, is_alone and not is_caption)
+
+
+def _without_first_day(clause: str, *, is_caption: bool) -> str:
+    """Return the text before the last day of several without the first one.
+
+    "Held from 6th to 8th June" is about the course, and not about an end.
+    """
+    clause = _DAYS_BEFORE.sub(" ", clause)
+    first_day = _FIRST_DAY_BEFORE.search(clause)
+    before = clause[: first_day.start()] if first_day else ""
+    is_of_course = _role_of_clause(before, is_caption=is_caption) in _OF_COURSE
+    return before if is_of_course else clause
 
 
 def _role_of_event(role: DateRole, clause: str, following: str) -> DateRole:

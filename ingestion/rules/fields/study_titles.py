@@ -4,12 +4,15 @@
 of the same text. A letter may also name the title behind "Re:", and a sentence between quotation
 marks. No fixed list of captions is needed.
 
-This module is pure. It knows neither document types nor pages.
+This module is pure. It does not know document types.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+
+from ingestion.rules.fields import geometry
+from ingestion.rules.fields.text_lines import TextLine
 
 _STUDY_WORD = (
     r"(?:study|project|research|proposal|protocol|trial|thesis|dissertation|application"
@@ -29,6 +32,9 @@ _OTHER_TITLE = re.compile(
     r"(?i)\b(?:job|position|working|academic|professional|course|module|document|form|degree|contact"
     r"|signatory|investigator'?s?|grant|award|contract|report|book|and title|title and|title/"
     r"|/title|your title|short|funding|name and|person)\b"
+)
+_SHORT_CAPTION = re.compile(
+    r"(?i)^(?:short|brief|lay|public|abbreviated)\s+(?:study\s+|project\s+)?title\s*(?::|$)"
 )
 _SUBJECT = re.compile(
     r"(?i)^\W*(?:re|ref|subject|regarding|concerning|study|project|protocol|application"
@@ -240,6 +246,24 @@ def titles_without_sign(lines: Sequence[str]) -> Iterator[str]:
     for at, line in enumerate(lines):
         match = _WITHOUT_SIGN.match(line)
         if match and (title := clean(continue_title(match["rest"].strip(), lines[at + 1 :]))):
+            yield title
+
+
+def short_titles(lines: Sequence[TextLine]) -> Iterator[str]:
+    """Yield the texts behind captions such as "Short title", beside them or in the same line."""
+    for line in lines:
+        caption = _SHORT_CAPTION.match(line.text)
+        if caption is None:
+            continue
+        rest = line.text[caption.end() :].strip()
+        if not rest:
+            beside = [
+                each.text
+                for each in lines
+                if each.box.left > line.box.right and geometry.is_level_with(line.box, each.box)
+            ]
+            rest = beside[0] if beside else ""
+        if title := clean(rest):
             yield title
 
 

@@ -14,6 +14,7 @@ from ingestion.reading.results import Box, DocumentReading, PageReading, TextSou
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import dates, geometry, list_fields
+from ingestion.rules.fields.date_roles import DateRole, role_of_caption
 from ingestion.rules.fields.persons import person_names
 
 FORM_SOURCE = "acroform"  # the source of a value of a form field; others have their page's source
@@ -34,6 +35,9 @@ _TITLES_TO_CHOOSE = re.compile(
 _NOTE_OF_CAPTION = re.compile(
     r"(?i)^\W*\((?:please )?(?:in )?"
     r"(?:print|type|block|capital|study doctor|full|first|last|name)[^()\d]{0,30}\)\s*:?"
+)
+_OTHER_EVENTS = frozenset(
+    {DateRole.EARLIER, DateRole.OTHER, DateRole.SUBMISSION, DateRole.SIGNATURE}
 )
 _SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
 _CLIA_NUMBER = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # it always has seven digits after the D
@@ -102,7 +106,8 @@ def parse_value(
     A date may begin within `max_gap` characters.
     """
     if spec.kind == "date":
-        return parse_date(text, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
+        parsed = parse_date(text, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
+        return parsed if parsed and not _is_of_other_event(text[: parsed.start], spec) else None
     if spec.kind == "name":
         return _parse_name(text, spec, is_scan=is_scan)
     match = _compile_value(pattern_of(spec)).match(text)
@@ -116,6 +121,15 @@ def parse_value(
     if spec.kind == "text":
         value, start, end = _parse_text(text, value, start, end)
     return ParsedValue(value, start, end, max_confidence=confidence) if value else None
+
+
+def _is_of_other_event(between: str, spec: FieldSpec) -> bool:
+    """Return whether the words between a caption and a date make it that of another event.
+
+    As in "the expiration date, which was set when the study was last renewed on".
+    """
+    role = role_of_caption(between) if spec.roles and " " in between.strip() else None
+    return role in _OTHER_EVENTS and role.value not in spec.roles
 
 
 def _parse_name(text: str, spec: FieldSpec, *, is_scan: bool) -> ParsedValue | None:

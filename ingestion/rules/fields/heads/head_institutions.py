@@ -10,6 +10,7 @@ from itertools import zip_longest
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import geometry
 from ingestion.rules.fields.heads.layout import (
     CONNECTING_WORD,
     INSTITUTION,
@@ -22,6 +23,7 @@ from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.text_lines import TextLine
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
+_MAX_OFFSET = 2.0  # points between the left edges of two lines of a cell
 _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 _MAX_WRAPPED_WORDS = 7  # of the name of a committee, in the next line
 _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
@@ -83,18 +85,36 @@ def find_headings(
     page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
 ) -> Iterator[FieldValue]:
     """Yield the short lines of the head that name an institution by the field's phrases."""
-    for line in lines:
+    for at, line in enumerate(lines):
         if line.box.top > LETTERHEAD_SHARE * page.height:
             return
         if not any(fuzzy_phrases.contains_phrase(line.text, phrase) for phrase in spec.heading):
             continue
         text = line.text.strip(" ,;_-")
+        if not names.names_institution(text):
+            text = f"{_first_line_of_cell(line, lines[:at])} {text}".strip()
         plain = _DOCUMENT_OF.sub("", text)
         if plain != text and not names.names_institution(plain):
             continue
         text = plain
         if len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith((".", ":")):
             yield value_of_line(page, line.words, spec, text)
+
+
+def _first_line_of_cell(line: TextLine, above: Sequence[TextLine]) -> str:
+    """Return the line above in the cell of a table that a line ends, or "" if it is no such end."""
+    rows = [each for each in above if abs(each.box.left - line.box.left) < _MAX_OFFSET]
+    last = rows[-1] if rows else None
+    if last is None or line.box.top - last.box.bottom > last.box.bottom - last.box.top:
+        return ""
+    has_caption = [
+        any(
+            each.box.right < one.box.left and geometry.is_level_with(each.box, one.box)
+            for each in above
+        )
+        for one in (last, line)
+    ]
+    return last.text if has_caption == [True, False] else ""
 
 
 def find_boards_in_text(

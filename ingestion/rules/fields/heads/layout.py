@@ -27,5 +27,5 @@ INSTITUTION = re.compile(
 def is_in_title_case(lines: Sequence[TextLine]) -> bool:
     """Return whether the longer words of some lines begin with capital letters."""
     words = [word for line in lines for word in line.text.split() if len(word) > _MAX_SHORT_WORD]
-    capitals = sum(word.lstrip("(\u201c\"")[:1].isupper() for word in words)
+    capitals = sum(word.lstrip('(\u201c"')[:1].isupper() for word in words)
     return len(words) > 1 and capitals >= _TITLE_CASE_SHARE * len(words)

@@ -59,7 +59,8 @@ _NOT_IN_NAMES = frozenset(
         " biosciences foundation trust ministry national council society association"
         " infirmary clinic clinics laboratory laboratories centres centers unit academy polytechnic"
         " trust healthcare royal general regional memorial county state national international"
-        " brochure edition permit license licence licensed physician reference status expires learning nhs"
+        " brochure edition permit license licence licensed physician reference status expires"
+        " learning nhs"
         " partnership"
         " consulting credential credentials record records transcript provider skills network group"
         " services service solutions systems online portal registry register department division"
@@ -115,7 +116,9 @@ def trim(text: str) -> str:
         word = written.strip(".,;:").casefold()
         is_degree = not names.split_name(written) and (has_degree or word not in _TITLES)
         # Behind a degree and a comma, capital letters are another degree.
-        is_degree |= has_degree and kept[-1].endswith(",") and _CAPITALS.fullmatch(written) is not None
+        is_degree |= (
+            has_degree and kept[-1].endswith(",") and _CAPITALS.fullmatch(written) is not None
+        )
         count = sum(1 for each in kept if names.split_name(each))
         is_title_after = word in _TITLES and count > 1 and not is_degree and word not in _ACADEMIC
         is_next_name = bool(kept) and kept[-1].endswith(",") and count > 1 and not is_degree

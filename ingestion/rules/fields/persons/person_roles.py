@@ -24,7 +24,8 @@ _KIND = r"(?:investigators?|researchers?|experimenters?|applicants?|scientists?)
 _NOT_SUB = r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistant )"
 _LEAD = (
     rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)"
-    r"|(?:the\s+)?(?:person|researcher|investigator) in charge|(?:study|trial)\s+(?:doctor|physician)"
+    r"|(?:the\s+)?(?:person|researcher|investigator) in charge"
+    r"|(?:study|trial)\s+(?:doctor|physician)"
     r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair)|project\s+manager)"
 )
 _PLAIN = rf"{_NOT_SUB}(?:(?:study|site|clinical|project|faculty|named)\s+)?{_KIND}(?!-)"

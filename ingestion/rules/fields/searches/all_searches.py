@@ -41,6 +41,7 @@ from ingestion.rules.fields.searches.table_searches import (
 )
 from ingestion.rules.fields.searches.text_searches import (
     search_course_names,
+    search_dates_alone,
     search_dates_by_role,
     search_investigators,
     search_lines_with_phrases,
@@ -82,6 +83,7 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     search_certified_persons,
     search_sentences,
     search_dates_by_role,
+    search_dates_alone,
     search_investigators,
     search_investigator_cells,
     search_titles,

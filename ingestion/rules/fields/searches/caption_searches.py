@@ -18,7 +18,13 @@ from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.searches.found_values import FoundValue, add_found
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine, ValueAbove, find_value_above
-from ingestion.rules.fields.values import FieldValue, value_at_start, value_of_line
+from ingestion.rules.fields.values import (
+    FieldValue,
+    pattern_of,
+    value_at_start,
+    value_of_line,
+    words_at,
+)
 
 _IsCertainPlace = Callable[[PageReading, geometry.TextSpan, FieldValue], bool]
 _CONTEXT_WORDS = 12  # words before a caption in which `near` and `not_near` are searched
@@ -35,6 +41,9 @@ _SECOND_NUMBER = (  # other than that of a public register
 )
 _NOTE_BEHIND = re.compile(r"\([^()]*\)$")  # as in "Name (printed)"
 _SIGN = re.compile(r"(?i)[#:]+|no\.?:?|number:?|id:?")
+# Between the parts of a text: a sponsor, the number of a study, its title.
+_BETWEEN_PARTS = re.compile(r"\s*[;:,()]\s+|\s*[()]\s*|\s+[-\u2013\u2014]\s+|[;:,]$")
+_CODE_OF_STUDY = re.compile(r"(?=[^\d]*\d)(?=[^A-Z]*[A-Z])[\w/.-]{5,}")
 _CAPTION_GOES_ON = re.compile(
     r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))[^\W\d_]{2,}"
 )
@@ -93,8 +102,10 @@ def _at_caption(
         value = value_at_start(page, above.line.words, spec, month_first=document.month_first)
         if value:
             return FoundValue(value, frozenset({Way.PLACE, Way.ALIGNED}), rank)
-    return _beside_or_below(document, page, caption, spec, rank) or _name_above(
-        page, caption, spec, above.line if above else None, rank
+    return (
+        _beside_or_below(document, page, caption, spec, rank)
+        or _name_above(page, caption, spec, above.line if above else None, rank)
+        or _code_beside_or_below(document, page, caption, spec, rank)
     )
 
 
@@ -114,6 +125,32 @@ def _beside_or_below(
             if spec.kind != "text" and is_certain_place(page, caption, value):
                 ways.add(Way.ALIGNED)
             return FoundValue(value, frozenset(ways), rank)
+    return None
+
+
+def _code_beside_or_below(
+    document: SearchedDocument,
+    page: PageReading,
+    caption: geometry.TextSpan,
+    spec: FieldSpec,
+    rank: int,
+) -> FoundValue | None:
+    """Return the number of a study that stands between other texts at its caption, or None.
+
+    As in "Protocol: Example Ltd - AB-101, A study of ...". Other texts have no such form.
+    """
+    if not spec.is_study_number:
+        return None
+    for run, _ in _places_at(document, page, caption, spec):
+        text = " ".join(word.text for word in run)
+        parts = [part for part in _BETWEEN_PARTS.split(text) if _CODE_OF_STUDY.fullmatch(part)]
+        codes = [part for part in parts if re.fullmatch(pattern_of(spec), part)]
+        if codes:
+            start = text.index(codes[0])
+            words = words_at(run, start, start + len(codes[0]))
+            return FoundValue(
+                value_of_line(page, words, spec, codes[0]), frozenset({Way.PLACE}), rank
+            )
     return None
 
 

@@ -87,13 +87,16 @@ def search_reference_numbers(document: SearchedDocument, spec: FieldSpec) -> Ite
     """Yield the numbers of the committee or institution, those with a clear caption first."""
     for page in document.reading.pages if spec.is_reference else ():
         for each in find_references(page.text):
-            if not re.fullmatch(pattern_of(spec), each.text):
+            # "IRB 18-0155" may be a whole number, or a word before one.
+            texts = (each.text, each.text.partition(" ")[2])
+            text = next((one for one in texts if re.fullmatch(pattern_of(spec), one)), "")
+            if not text:
                 continue
-            span = next(geometry.find_phrase(page, each.text), None)
+            span = next(geometry.find_phrase(page, text), None)
             confidence, box = (span.confidence, span.box) if span else (page.confidence, None)
             value = FieldValue(
                 spec.name,
-                each.text,
+                text,
                 page.number,
                 page.source,
                 confidence,

@@ -19,10 +19,15 @@ from ingestion.rules.fields.date_roles import DateRole, is_of_other_validity
 from ingestion.rules.fields.heads.layout import LETTERHEAD_SHARE
 from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.persons.person_roles import find_investigators, find_people_in_head
-from ingestion.rules.fields.searches.found_values import RANK_OF_PEOPLE, RANK_OF_ROLES, FoundValue
+from ingestion.rules.fields.searches.found_values import (
+    RANK_OF_GENERAL_NAMES,
+    RANK_OF_PEOPLE,
+    RANK_OF_ROLES,
+    FoundValue,
+)
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine, line_gap
-from ingestion.rules.fields.values import value_at_start, value_of_line
+from ingestion.rules.fields.values import find_date, value_at_start, value_of_line
 
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 # The roles that count for the day of an approval only at a caption.
@@ -71,6 +76,24 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
             yield FoundValue(replace(each.value, name=spec.name), ways, rank)
 
 
+def search_dates_alone(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the only date of a document that is all of its line, if no words give it a meaning."""
+    if not spec.past or DateRole.COMPLETION not in spec.roles[:1]:
+        return
+    known = {each.value.day for page in document.reading.pages for each in document.dates_of(page)}
+    alone = []
+    for page in document.reading.pages:
+        for line in document.lines_of(page):
+            value = find_date(
+                spec.name, page, line.words, month_first=document.month_first, max_gap=0
+            )
+            is_all = value is not None and value.box == line.box
+            if value and is_all and value.day and value.day not in known:
+                alone.append(value)
+    if len(alone) == 1:
+        yield FoundValue(alone[0], frozenset({Way.HEADING}), RANK_OF_GENERAL_NAMES)
+
+
 def search_investigators(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the names that words of an investigator's role stand beside.
 
@@ -115,6 +138,7 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
                 (study_titles.titles_of_subjects(lines), Way.SENTENCE),
                 (study_titles.titles_in_sentences(page.text), Way.SENTENCE),
                 (study_titles.titles_without_sign(lines), Way.SENTENCE),
+                (study_titles.short_titles(printed) if not at_captions else [], Way.SENTENCE),
             ),
             _RANK_OF_TITLES,
         ):

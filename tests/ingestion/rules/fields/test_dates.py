@@ -13,6 +13,8 @@ FORMS = (
     "{0:%B} {0.day}, {0:%Y}",
     "{0:%b}. {0.day} {0:%Y}",
     "{0:%d}-{0:%b}-{0:%Y}",
+    "{0:%d}/{0:%b}/{0:%Y}",
+    "{0:%Y}-{0:%b}-{0:%d}",
     "{0:%Y-%m-%d}",
     "{0:%Y/%m/%d}",
     "{0.day}.{0.month}.{0:%Y}",
@@ -26,6 +28,10 @@ def days(text, **how):
 @given(ANY_DAY, st.sampled_from(FORMS))
 def test_dates_are_read_in_all_written_forms(day, form):
     assert days(f"signed on {form.format(day)}, here") == [day]
+
+
+def test_a_date_may_begin_within_words_that_have_the_form_of_one():
+    assert days("date of approval\n2020-Oct-06") == [date(2020, 10, 6)]
 
 
 @given(ANY_DAY)

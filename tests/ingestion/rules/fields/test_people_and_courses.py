@@ -161,3 +161,47 @@ def test_a_laboratory_is_named_above_the_requirements_that_it_meets():
         "meets the requirements of ISO 15189:2012",
     )
     assert values["lab_name"].value == "Norrvik Klinisk Kemi AB"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Tyler Bogan, Dr. Mei-Hua Sung", "Tyler Bogan"),
+        ("Ann Smith / Department of Physics", "Ann Smith"),
+        ("Ngozi Achter, MD, MSCE", "Ngozi Achter, MD, MSCE"),
+    ],
+)
+def test_a_name_ends_before_another_person_and_behind_all_degrees(text, name):
+    assert trim(text) == name
+
+
+def test_titles_in_small_letters_belong_to_a_name():
+    assert find_name_line("dr. ir. J.W. van Rossem") == "dr. ir. J.W. van Rossem"
+
+
+def test_other_researchers_are_not_the_investigator():
+    values = read(
+        "informed-consent-form",
+        "Consent to take part in research",
+        "Researcher in charge: Dr. Oksana Hrynko",
+        "Other researchers: Tyler Bogan, Dr. Mei-Hua Sung",
+    )
+    assert values["investigator"].value == "Dr. Oksana Hrynko"
+
+
+def test_the_person_at_the_beginning_of_a_sentence_has_taken_part():
+    values = read(
+        "rcr-certificate",
+        "COURSE CERTIFICATE",
+        "Linn Berg-Holm, born 14 May 1991, has taken part in the course",
+        "Responsible Conduct of Research",
+        "given from 4 October to 8 October 2021",
+    )
+    assert values["person"].value == "Linn Berg-Holm"
+    assert values["completion_date"].day == date(2021, 10, 8)
+
+
+def test_the_only_date_of_a_certificate_is_that_of_its_completion_in_doubt():
+    values = read("gcp-certificate", "Certificate of Attendance", "Ann Brandt", "07 Nov 2023")
+    assert values["completion_date"].day == date(2023, 11, 7)
+    assert not values["completion_date"].is_sure

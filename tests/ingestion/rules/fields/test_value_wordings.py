@@ -622,3 +622,25 @@ def test_the_number_of_a_study_is_read_with_its_acronym_and_is_not_that_of_the_b
 )
 def test_a_title_is_read_without_the_words_and_numbers_around_it(text):
     assert read("irb-exemption", *HEAD, text)["title"].value == "Playlist choice and study habits"
+
+
+def test_the_number_of_a_study_stands_between_its_sponsor_and_its_title():
+    values = read("irb-approval", "PROTOCOL: Example Pharma, Inc. - HLV-3310-302, A phase 3 study")
+    assert values["protocol_number"].value == "HLV-3310-302"
+    assert not values["protocol_number"].is_sure
+
+
+@pytest.mark.parametrize(
+    "number", ["QNT-88-IIa", "C.R.E.C. 0318-22", "2022 FULL 12688", "GP-REB-2020-77"]
+)
+def test_numbers_of_studies_are_read_whole(number):
+    values = read("irb-approval", "Northfield University", f"Protocol number: {number}")
+    assert values["protocol_number"].value == number
+
+
+def test_a_date_behind_the_words_of_another_event_is_not_that_of_a_caption():
+    values = read(
+        "irb-amendment-approval",
+        "The expiration date of the study, which was last renewed on December 1, 2020, is kept.",
+    )
+    assert "expiry_date" not in values
