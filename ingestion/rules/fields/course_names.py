@@ -12,8 +12,7 @@ from itertools import islice
 from ingestion.reading.results import Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.heads.layout import is_in_title_case
-from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.text_lines import TextLine, is_in_title_case
 
 _IN_SENTENCE = re.compile(
     r"(?i)\b(?:ha(?:s|ve|ving)|complet(?:ed|ing)|attend(?:ed|ing)|certif(?:y|ies)|participated|passed"

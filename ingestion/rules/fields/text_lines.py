@@ -23,6 +23,8 @@ _MIN_NEARER = 3.0  # points by which that value is nearer than the text below th
 _MAX_OFFSET = 6.0  # points between the left edges of a value and its caption
 _MAX_OFF_CENTRE = 24.0  # points, twice the distance of their centres
 _MAX_CAPTION_WORDS = 6
+_MAX_SHORT_WORD = 3  # letters of a word that need not begin with a capital letter in a title
+_TITLE_CASE_SHARE = 0.8
 _RULE = re.compile(r"[_.\u2026\s-]{4,}")  # a line to write on that is made of characters
 
 
@@ -220,3 +222,10 @@ def find_column(head: TextLine, lines: Sequence[TextLine], *, max_offset: float)
             found.append(line)
             last = line.box
     return found
+
+
+def is_in_title_case(lines: Sequence[TextLine]) -> bool:
+    """Return whether the longer words of some lines begin with capital letters."""
+    words = [word for line in lines for word in line.text.split() if len(word) > _MAX_SHORT_WORD]
+    capitals = sum(word.lstrip('(\u201c"')[:1].isupper() for word in words)
+    return len(words) > 1 and capitals >= _TITLE_CASE_SHARE * len(words)

@@ -17,10 +17,9 @@ from ingestion.rules.fields.heads.layout import (
     LETTERHEAD_SHARE,
     MIN_INDENT,
     NAME_WORD,
-    is_in_title_case,
 )
 from ingestion.rules.fields.persons import names
-from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.text_lines import TextLine, is_in_title_case
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
 _MAX_OFFSET = 2.0  # points between the left edges of two lines of a cell

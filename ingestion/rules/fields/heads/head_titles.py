@@ -16,11 +16,10 @@ from ingestion.rules.fields.heads.layout import (
     INSTITUTION,
     MIN_INDENT,
     SALUTATION,
-    is_in_title_case,
 )
 from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.reference_numbers import find_references
-from ingestion.rules.fields.text_lines import TextLine, body_size, line_gap
+from ingestion.rules.fields.text_lines import TextLine, body_size, is_in_title_case, line_gap
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
 _MAX_OFF_CENTRE = 24.0  # points, twice the distance of the centres of two centred lines

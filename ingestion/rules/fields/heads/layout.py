@@ -4,15 +4,10 @@ This module is pure. It knows no document types.
 """
 
 import re
-from collections.abc import Sequence
-
-from ingestion.rules.fields.text_lines import TextLine
 
 HEAD_SHARE = 0.62  # of the height of page 1, above which a letter has date and salutation
 LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
 MIN_INDENT = 8.0  # points between the left edges of two centred lines
-_MAX_SHORT_WORD = 3  # letters of a word that need not begin with a capital letter in a title
-_TITLE_CASE_SHARE = 0.8
 SALUTATION = re.compile(r"(?i)^dear\b:?\s*(?P<name>.+?)[,:;]?$")
 NAME_WORD = r"[^\W\d_a-z][\w.'\u2019-]*"
 CONNECTING_WORD = r"(?:of|the|and|at|for|in|&|de|del)"
@@ -22,10 +17,3 @@ INSTITUTION = re.compile(
     r"|Medical Cent(?:er|re))"
     rf"(?: (?:{CONNECTING_WORD} )*{NAME_WORD}){{0,5}}"
 )
-
-
-def is_in_title_case(lines: Sequence[TextLine]) -> bool:
-    """Return whether the longer words of some lines begin with capital letters."""
-    words = [word for line in lines for word in line.text.split() if len(word) > _MAX_SHORT_WORD]
-    capitals = sum(word.lstrip('(\u201c"')[:1].isupper() for word in words)
-    return len(words) > 1 and capitals >= _TITLE_CASE_SHARE * len(words)
