@@ -33,7 +33,7 @@ _BOARD = re.compile(
     r"(?:Boards?|Committees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
     r"(?: Research(?= of\b| at\b))?(?: \([A-Z]{2,8}\))?"
     rf"(?:(?:,| of| at| on| for)(?: the)? (?:{NAME_WORD} ?(?:(?:{CONNECTING_WORD}) )?){{1,5}}"
-    rf"|(?: {NAME_WORD}){{1,3}}(?= (?:hereby|ha[sd]|have|is|was|met|reviewed|approved|considered"
+    rf"|(?: {NAME_WORD}){{1,3}}(?= (?:here\w+|ha[sd]|have|is|was|met|reviewed|approved|considered"
     r"|confirms|grants|gives|gave|granted)\b))?"
 )
 # Words of institutions, and their acronyms.
