@@ -48,6 +48,7 @@ _OTHER_DEADLINE = (
 _WORDS: dict[DateRole, str] = {
     DateRole.SIGNATURE: r"sign(?:ed|ature)(?!\s(?:the|this)\b)|certified by",
     DateRole.OTHER: r"born|birth|dob|printed|print date|generated|visit|accessed"
+    r"|(?:results?|status|information|verified|verification|search)\s(?:\w+\s)?as of"
     r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|original version"
     r"|(?:previous|prior(?! to\b))(?:ly)?"
     r"(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb|study)\b){0,4}"
@@ -92,9 +93,10 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"accreditation date|date of accreditation|accredited (?:on|from|since)\b"
     r"|effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
-    r"|with effect|in force|valid\b|(?:period|term) of|(?:insurance|cover|coverage|policy) period"
+    r"|with effect|in force|valid\b|(?:period|term) of|period(?=\W*$)"
+    r"|(?:insurance|cover|coverage|policy) period"
     r"|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
-    DateRole.ISSUE: r"certificate\b|letter date|date of (?:this |the )?letter"
+    DateRole.ISSUE: r"date of (?:this |the )?certificate|letter date|date of (?:this |the )?letter"
     r"|issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }
 _ROLE_WORD = re.compile(
@@ -142,7 +144,8 @@ _OPEN_LINE = re.compile(
 # What ends other than the approval of a study, in the sentence of a date.
 _OTHER_VALIDITY = re.compile(
     r"(?i)\b(?:training|insurance|polic(?:y|ies)|indemnity|licen[cs]e|contract|agreement|password"
-    r"|credentials?|registration|clock|grant|funding|recordings?|data|link)\b[^.;:\n]{0,50}$"
+    r"|credentials?|registration|clock|grant|funding|recordings?|(?<!collect )data|link)\b"
+    r"[^.;:\n]{0,50}$"
 )
 _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 _MAX_QUALIFIERS = 5  # words before a caption that may change its role

@@ -12,6 +12,8 @@ from ingestion.rules.fields.text_lines import TextLine, line_gap
 _MAX_LINE_GAP = 1.6  # of the usual space between two lines, to the next line of the same text
 _MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph begins after so much more space
 _MIN_TITLE_WORDS = 2
+_MAX_OFF_MIDDLE = 2.0  # points, twice the distance of a caption from the middle of its cell
+_MAX_CELL_HEIGHT = 4.0  # of the height of the caption, from its middle up and down, together
 _SEARCHED_LENGTH = 24  # characters of a title by which its first line is found
 
 
@@ -49,6 +51,9 @@ def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
             for each in lines[max(0, at - 1) : at + 3]
             if each.box.left > line.box.right and geometry.is_level_with(line.box, each.box)
         ]
+        if cell := _cell_beside_middle(line, lines):
+            yield study_titles.clean(" ".join(cell))
+            continue
         first = min(beside, key=lambda each: each.box.left) if beside else line
         column = _column_below(first, lines[at + 1 :], gap)
         if is_study:
@@ -57,6 +62,29 @@ def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
             continue
         own = [line.text] if first is line else [f"{line.text.rstrip(' :')}:", first.text]
         yield from islice(study_titles.titles_at_captions([*own, *column]), 1)
+
+
+def _cell_beside_middle(caption: TextLine, lines: Sequence[TextLine]) -> list[str]:
+    """Return the lines of the next cell if the caption stands beside their middle; else none."""
+    centre, height = caption.box.top + caption.box.bottom, caption.box.bottom - caption.box.top
+    near = [
+        each
+        for each in lines
+        if each.box.left > caption.box.right
+        and abs(each.box.top + each.box.bottom - centre) < _MAX_CELL_HEIGHT * height
+    ]
+    left = min((each.box.left for each in near), default=0.0)
+    cell = sorted(
+        (each for each in near if each.box.left - left < 2), key=lambda each: each.box.top
+    )
+    off_centre = cell[0].box.top + cell[-1].box.bottom - centre if cell else 0.0
+    others = [each for each in lines if each is not caption]
+    is_cell = (
+        len(cell) > 1
+        and abs(off_centre) < _MAX_OFF_MIDDLE
+        and not any(_has_cell_before(each, others) for each in cell)
+    )
+    return [each.text for each in cell] if is_cell else []
 
 
 def _column_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> list[str]:

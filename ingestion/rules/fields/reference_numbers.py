@@ -65,6 +65,7 @@ _PREFIX = re.compile(
 )  # behind a caption
 # The acronym of a committee as a part of a number.
 _IN_NUMBER = re.compile(r"(?<![A-Za-z])(?:IRB|REB|E?REC|HREC|IEC|ERB|EC|ERC|IERB)(?![A-Za-z])")
+_QUOTED_BEHIND = re.compile(r",?\s[\"\u201c]")  # the title of the study
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
 _MAX_PREFIX = 26  # characters of an acronym before a number, with the end of its caption
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}")
@@ -184,8 +185,8 @@ def _rank_without_caption(
     is_alone = not own_line.strip("( [\t") and number.count("/") > 1
     if is_alone and _ENDS_REFERENCE.match(following):
         return 3
-    if is_mixed and _IN_NUMBER.search(number):
-        return 2
+    if is_mixed and (_IN_NUMBER.search(number) or _QUOTED_BEHIND.match(following)):
+        return 2 if _IN_NUMBER.search(number) else 3
     is_bracketed = before.endswith(("[", "(")) or own_line.rstrip().endswith(("[", "("))
     return 3 if is_mixed and is_bracketed else None
 

@@ -38,7 +38,9 @@ _SHORT_CAPTION = re.compile(
 )
 _SUBJECT = re.compile(
     r"(?i)^\W*(?:re|ref|subject|regarding|concerning|study|project|protocol|application"
-    r"|research project|research study|study/project|irb)\s*:\s*(?P<rest>\S.*)$"
+    r"|research project|research study|study/project|irb"
+    r"|(?:decision|outcome|approval|opinion|review|notification)\s(?:\w+\s){0,4}"
+    r"(?:application|project|study|protocol))\s*:\s*(?P<rest>\S.*)$"
 )
 _OF_COMMITTEE = (  # before "approval" or "review"
     r"(?:(?:ethics?|ethical|irb|e?rec|reb|iec|hrec|erb|institutional|review|board|committee|research"
@@ -107,6 +109,7 @@ _NAMED_AFTER = re.compile(
     rf"(?i)^\W{{0,4}}(?:\([^)]*\)\s*)?(?:{_STUDY_WORD}\b"
     r"|(?:is|was|has been|meets)\s(?:\w+\s){0,2}(?:exempt|approved|reviewed|determined)\b)"
 )
+_NUMBER_BEFORE_QUOTE = re.compile(r"(?<!\S)(?=\S*\d\d)[A-Z][A-Z0-9/.-]{4,},?\s*$")
 _ENTITLED = re.compile(
     r"\b(?:entitled|titled|title of the (?:study|project) is)[,:]?\s+"
     r"(?P<title>[^\W\da-z_][^.\u201c\u201d\"?]{10,220}?)"
@@ -287,7 +290,9 @@ def quoted_titles(text: str) -> Iterator[str]:
         before = text[max(0, match.start() - _CONTEXT_LENGTH) : match.start()]
         after = text[match.end() : match.end() + 40]
         if len(quoted.split()) < _MIN_WORDS or not (
-            _NAMED.search(before.rstrip()) or _NAMED_AFTER.match(after)
+            _NAMED.search(before.rstrip())
+            or _NAMED_AFTER.match(after)
+            or _NUMBER_BEFORE_QUOTE.search(before)
         ):
             continue
         if title := clean(quoted):

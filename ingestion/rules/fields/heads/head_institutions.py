@@ -49,6 +49,9 @@ _DOCUMENT_OF = re.compile(
     r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*)"
     r"\s+(?:of|from|by)\s+(?:the\s+)?"
 )
+_DOCUMENT_BEHIND = re.compile(
+    r"(?i)\s+[-\u2013|]\s+(?:\w+ ){0,2}(?:outcome|decision|approval|notice|letter|certificate)$"
+)
 _LABORATORY = re.compile(
     r"(?i)\b(?:laborator(?:y|ies)|labs?|diagnostics|patholog\w+|biochemistry)\b"
 )
@@ -89,7 +92,7 @@ def find_headings(
             return
         if not any(fuzzy_phrases.contains_phrase(line.text, phrase) for phrase in spec.heading):
             continue
-        text = line.text.strip(" ,;_-")
+        text = _DOCUMENT_BEHIND.sub("", line.text.strip(" ,;_-"))
         if not names.names_institution(text):
             text = f"{_first_line_of_cell(line, lines[:at])} {text}".strip()
         plain = _DOCUMENT_OF.sub("", text)

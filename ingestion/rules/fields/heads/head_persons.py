@@ -16,7 +16,8 @@ from ingestion.rules.fields.values import FieldValue, value_of_line
 
 _TO = re.compile(
     r"(?i)^(?:(?:to|pi|attn|attention)(?:\s*:\s*(?P<name>.*))?"
-    r"|(?:to|for) the attention of:?\s+(?P<attention>.+))$"
+    r"|(?:to|for) the attention of:?\s+(?P<attention>.+)"
+    r"|(?-i:To)\s(?P<to>(?-i:[A-Z]).+))$"
 )
 
 
@@ -37,7 +38,7 @@ def find_addressees(
     above = head[: greeting[0]] if greeting else head
     for at, line in enumerate(above):
         if found := _TO.match(line.text):
-            named = (found["name"] or found["attention"] or "").split("<")[0].strip()
+            named = (found["name"] or found["attention"] or found["to"] or "").split("<")[0].strip()
             if not named and at + 1 < len(above):
                 named = above[at + 1].text  # in the next column
             name = person_names.trim(named)

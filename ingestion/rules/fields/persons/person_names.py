@@ -224,6 +224,7 @@ def may_be_name(text: str) -> bool:
 def find_name_line(text: str) -> str:
     """Return the name that is all of a line, or "". Degrees may follow it."""
     plain = _NUMBER_BEHIND.sub("", blank_bracketed_title(text)).strip(" ,;").removeprefix("To ")
+    plain = plain.removeprefix("PI ")
     match = _NAME.fullmatch(plain)
     if match is None or trim(plain) != plain or not is_full_name(plain) or not may_be_name(plain):
         return ""

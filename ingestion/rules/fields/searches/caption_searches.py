@@ -36,6 +36,7 @@ _SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentenc
 _MAX_OFFSET = 3.0  # points
 _CAPTIONS_IN_ONE_LINE = frozenset({"date", "name"})  # or in one column
 _CELL_KINDS = frozenset({"name", "number"})  # whose values do not go on in the next column
+_KINDS_IN_LINE = _CELL_KINDS | {"date"}  # which do not stand below a caption in a sentence
 _SECOND_NUMBER = (  # other than that of a public register
     r"\((?!NCT|ISRCTN|EudraCT|IND)(?=[^()]*\d{3})[A-Z]{1,6}[\w:/.-]*\d\)"
 )
@@ -179,7 +180,7 @@ def _places_at(
     Each place comes with the test of whether a value is exactly there.
     """
     yield geometry.words_right_of(page, caption), _is_beside
-    if spec.kind in _CELL_KINDS and not geometry.has_no_text_after(page, caption):
+    if spec.kind in _KINDS_IN_LINE and not geometry.has_no_text_after(page, caption):
         return  # the sentence goes on beside it
     below = geometry.words_below(page, caption)
     yield () if geometry.has_caption_before(page, below) else below, _is_aligned

@@ -20,7 +20,8 @@ from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue, pattern_of, value_of_line
 
 _NUMBER_OF_DOCUMENT = re.compile(
-    r"(?i)(?:no\.?|number|serial no\.?|\#)[ :.]*(?P<number>(?=[\w/.-]*\d{3})\w[\w/.-]*\w)"
+    r"(?i)(?:no\.?|number|serial no\.?|\#|id(?=\s*:))[ :.]*"
+    r"(?P<number>(?=[\w/.-]*\d{3})\w[\w/.-]*\w)"
 )  # in a cell of its own
 _MAX_VERSIONS_PER_PAGE = 20
 _VERSION = re.compile(

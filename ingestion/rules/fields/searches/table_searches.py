@@ -28,9 +28,10 @@ _MAX_HEADING_RISE = 130.0  # points above a caption within which a heading says 
 _HAS_NUMBER = re.compile(r"\d\D{0,3}\d\D{0,3}\d")
 _NUMBER_ALONE = re.compile(r"(?i)(?:number|no\.?|id|\#)")
 _INVESTIGATOR_CAPTION = re.compile(
-    r"(?i)(?:name of (?:the )?)?(?:(?:local|site|principal|chief|lead|coordinating|responsible)\s)*"
+    r"(?i)(?:name\s?:?\s?\(|name of (?:the )?)?"
+    r"(?:(?:local|site|principal|chief|lead|coordinating|responsible)\s)*"
     r"(?:investigator|applicant|researcher)s?(?:\s?/\s?[\w-]+(?:\s[\w-]+)?)?(?:\sname)?"
-    r"(?:\s?\([^)]*\))?\s?:?"
+    r"(?:\s?\([^)]*\))?\s?\)?\s?:?"
 )
 _OF_COMPANY = re.compile(r"sponsor|^for\b|\b(?:ltd|limited|inc|gmbh|llc|plc|company|pharma)\b")
 _PRINTED_NAME = re.compile(r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:?")

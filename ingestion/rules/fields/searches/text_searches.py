@@ -1,5 +1,6 @@
 """Finds values in the sentences and lines of the text: dates, names, titles, courses."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -26,9 +27,13 @@ from ingestion.rules.fields.searches.found_values import (
     FoundValue,
 )
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
-from ingestion.rules.fields.text_lines import TextLine, line_gap
+from ingestion.rules.fields.text_lines import TextLine, captions_of, line_gap
 from ingestion.rules.fields.values import find_date, value_at_start, value_of_line
 
+_OTHER_PERSON = re.compile(
+    r"(?i)^(?:other|co-?|sub-?)\s?(?:principal )?(?:investigator|researcher)"
+    r"|\b(?:supervis|guide|advis|chair|secretar|contact|coordinator|officer|from|cc)"
+)
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 # The roles that count for the day of an approval only at a caption.
 _GENERAL_ROLES = frozenset({DateRole.BEGINNING, DateRole.ISSUE})
@@ -114,10 +119,19 @@ def search_investigators(document: SearchedDocument, spec: FieldSpec) -> Iterato
             line.text
             for line in document.lines_of(page)
             if line.box.bottom < LETTERHEAD_SHARE * page.height
+            and not _is_of_other_person(line, document.lines_of(page))
         ]
         for name in find_people_in_head(head):
             value = text_readings.value_of_text(page, spec, name)
             yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_PEOPLE - 1)
+
+
+def _is_of_other_person(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether the caption beside a name is that of a supervisor, a chair or a colleague."""
+    return any(
+        _OTHER_PERSON.search(each.text) and geometry.is_on_same_line(each.box, line.box)
+        for each in captions_of(line.box, lines)
+    )
 
 
 def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
