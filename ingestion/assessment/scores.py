@@ -275,8 +275,13 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
 
 # Capital words, and "#" or "number", before a number.
 _CAPTION_OF_NUMBER = re.compile(r"^(?:[A-Z][A-Za-z]*\s?)+(?:#|No\.?|Number)?[\s:]*(?=\d)")
-_DEGREE_AT_END = re.compile(r",\s*(?:do|ma|ba)\W*$")  # each is a surname, too
+_DEGREE_AT_END = re.compile(r",\s*(?:d\.?o|m\.?a|b\.?a)\W*$")  # each is a surname, too
 _INSTITUTIONS = frozenset({"irb_name", "institution", "lab_name"})
+
+
+def _has_surname_first(name: str) -> bool:
+    """Return whether a part of a name, and no degree, stands behind its first comma."""
+    return bool(names.split_name(name.partition(",")[2]))
 
 
 def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
@@ -288,7 +293,7 @@ def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
     if is_name:
         one, other = (_DEGREE_AT_END.sub("", text.casefold()) for text in (read, printed))
         parts, other_parts = names.split_name(one), names.split_name(other)
-        has_surname_first = ("," in one) != ("," in other)
+        has_surname_first = _has_surname_first(one) != _has_surname_first(other)
         return parts == other_parts or (has_surname_first and sorted(parts) == sorted(other_parts))
     if re.fullmatch(r"\d{4}-\d\d-\d\d", read):
         full_year = re.sub(r"([/.-])(\d\d)$", r"\g<1>20\2", printed.strip())

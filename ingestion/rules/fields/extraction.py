@@ -17,7 +17,14 @@ from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import course_names, dates, study_titles, text_readings
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
 from ingestion.rules.fields.date_roles import DateRole
-from ingestion.rules.fields.persons.names import may_be_same_person, names_institution, split_name
+from ingestion.rules.fields.persons.names import (
+    is_same_person,
+    may_be_same_person,
+    names_institution,
+    split_name,
+)
+from ingestion.rules.fields.persons.person_names import is_full_name
+from ingestion.rules.fields.reference_numbers import is_behind_bare_word
 from ingestion.rules.fields.searches.all_searches import SEARCHES
 from ingestion.rules.fields.searches.found_values import (
     MAX_RANK_OF_REFERENCES,
@@ -29,13 +36,17 @@ from ingestion.rules.fields.searches.found_values import (
 )
 from ingestion.rules.fields.searches.head_searches import search_letter_head
 from ingestion.rules.fields.searches.list_searches import read_list
+from ingestion.rules.fields.searches.number_searches import search_reference_numbers
 from ingestion.rules.fields.searches.searched_document import LIST_KINDS, SearchedDocument
-from ingestion.rules.fields.searches.text_searches import search_dates_by_role
+from ingestion.rules.fields.searches.table_searches import search_reference_cells
+from ingestion.rules.fields.searches.text_searches import search_dates_by_role, search_investigators
 from ingestion.rules.fields.superseded_cells import without_superseded_cells
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
 _MAX_YEARS = 5  # of a period
+_LEADING = re.compile(r"(?i)\b(?:principal|chief|lead|responsible|PI)\b")
+_MAX_RANK_OF_CAPTIONED = RANK_OF_REFERENCES + 2  # of the numbers that are named as those of a study
 _UNCONFIRMED_CONFIDENCE = 70.0  # percent, at most, of a value that only one way led to
 
 
@@ -185,7 +196,10 @@ def _doubt_values(
     if spec.roles[:2] == _BEGINNING_AND_ISSUE:
         _prefer_beginning(document, spec, found)
     if spec.is_reference:
+        _prefer_captioned_number(document, spec, found)
         _doubt_references(found)
+    if spec.is_investigator:
+        _prefer_lead(document, spec, found)
     for key, each in found.items():
         if document.is_outdated(spec, each.value):
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
@@ -209,6 +223,58 @@ def _prefer_beginning(
         add_found(found, each)
     for key in behind:
         found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _prefer_captioned_number(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Put a number behind the bare word of a caption behind a number that has a caption.
+
+    "Protocol AB-503, Category: Protocol" in a list of documents names one of the documents, if
+    "IRB ID" is the caption of another number.
+    """
+    bare = [
+        key
+        for key, each in found.items()
+        if each.is_agreed and is_behind_bare_word(document.text, each.value.value)
+    ]
+    if not bare:
+        return
+    for search in (search_reference_cells, search_reference_numbers):
+        for each in search(document, spec):
+            add_found(found, each)
+    captioned = [
+        each
+        for key, each in found.items()
+        if key not in bare and not is_behind_bare_word(document.text, each.value.value)
+    ]
+    if any(each.rank <= _MAX_RANK_OF_CAPTIONED for each in captioned):
+        for key in bare:
+            found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _prefer_lead(document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]) -> None:
+    """Put the other researchers behind the one whom the text calls the principal investigator.
+
+    "Researchers: Ann Smith (student), Dr. Ben Jones (principal investigator)" names both.
+    """
+    others = [key for key, each in found.items() if not _is_at_caption_of_lead(each, spec)]
+    if not any(found[key].is_agreed for key in others):
+        return
+    leads = document.lead_investigators
+    if not leads or not all(is_same_person(leads[0], each) for each in leads):
+        return
+    behind = [key for key in others if not may_be_same_person(found[key].value.value, leads[0])]
+    for each in search_investigators(document, spec) if behind else ():
+        add_found(found, each)
+    for key in behind:
+        found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _is_at_caption_of_lead(found: FoundValue, spec: FieldSpec) -> bool:
+    """Return whether a name stands at a caption such as "Principal investigator"."""
+    is_at_caption = bool(found.ways & {Way.PLACE, Way.TEXT}) and found.rank < len(spec.labels)
+    return is_at_caption and _LEADING.search(spec.labels[found.rank]) is not None
 
 
 def _doubt_references(found: dict[str, FoundValue]) -> None:
@@ -277,7 +343,7 @@ def _join_names(found: dict[str, FoundValue]) -> None:
         for fuller_key, fuller in list(found.items()):
             if key == fuller_key or each.ways <= fuller.ways:
                 continue
-            if _is_cell_of(each, fuller):
+            if _is_cell_of(each, fuller) or _is_writing_of_addressee(each, fuller):
                 found[key] = replace(each, ways=each.ways | fuller.ways)
                 found.pop(fuller_key)
                 break
@@ -296,6 +362,23 @@ def _is_cell_of(each: FoundValue, longer: FoundValue) -> bool:
         Way.PLACE in each.ways
         and Way.PLACE not in longer.ways
         and longer.value.value.startswith(f"{each.value.value} ")
+    )
+
+
+def _is_writing_of_addressee(each: FoundValue, fuller: FoundValue) -> bool:
+    """Return whether a full name at a caption is written differently where a letter is addressed.
+
+    As "Ann Smith" at its caption, in an e-mail to "Smith, Ann B."
+    """
+    is_address = Way.LETTER in fuller.ways and Way.PLACE not in fuller.ways
+    name = each.value.value
+    return (
+        is_address
+        and Way.PLACE in each.ways
+        and "," in fuller.value.value
+        and "," not in name
+        and is_full_name(name)
+        and is_same_person(name, fuller.value.value)
     )
 
 

@@ -57,6 +57,10 @@ _OTHER_THING = re.compile(
     r"\W*(?:\w+\W*)?$"
 )
 _LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|application)\W*$")
+# The bare word of a caption behind three others in its line, or behind a sign of a list.
+_BARE_WORD = re.compile(
+    r"(?i)(?:[;,]|(?<!\S)\S+(?:[^\S\n]+\S+){2})[^\S\n]+(?:protocol|trial|study)\s$"
+)
 _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
 _PREFIX = re.compile(
     r"[:#.] ?(?P<prefix>(?:(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])|(?:[A-Z]\.){2,7})[ /-])$"
@@ -109,6 +113,17 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
             rank = _rank(text, start, end, number)
         if rank is not None:
             yield ReferenceNumber(number, start, end, rank)
+
+
+def is_behind_bare_word(text: str, number: str) -> bool:
+    """Return whether a number stands only behind words such as "protocol" within a line.
+
+    As in "the consent form, Protocol AB-503": neither a sign nor its place shows a caption.
+    """
+    places = [match.start() for match in islice(re.finditer(re.escape(number), text), _MAX_NUMBERS)]
+    return bool(places) and all(
+        _BARE_WORD.search(text[max(0, at - _BEFORE_LENGTH) : at]) for at in places
+    )
 
 
 def find_numbers(text: str, words: Sequence[str]) -> Iterator[ReferenceNumber]:

@@ -160,6 +160,10 @@ _FOREIGN_WORDS = re.compile(
 _MAX_CAPTION_LENGTH = 40  # characters
 _MAX_LENGTH = 300  # characters
 _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
+# A line that begins with a small letter begins no paragraph. A verb goes on with a sentence.
+_CONTINUES = re.compile(
+    r"(?!(?:is|was|were|are|has|have|had|will|shall|may|as|by|which|that|submitted|dated)\b)[a-z]+\s"
+)
 _MAX_LINES = 5
 # The two parts of a caption that is broken behind the title.
 _CAPTION_START = re.compile(r"(?i)\s+(?:co-?)?(?:principal|lead|chief|primary|name of)$")
@@ -314,6 +318,7 @@ def continue_title(first: str, below: Sequence[str]) -> str:
         if _CAPTION_IN_TWO_LINES.match(f"{plain} {after.strip()}"):
             break
         wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
+        wraps = wraps or _CONTINUES.match(plain) is not None
         if ended or not (wraps or is_open):
             break
         if not is_open and begins_paragraph(plain, lines[-1]):

@@ -136,6 +136,8 @@ def test_values_are_compared_without_case_and_dates_as_days(read_value, printed,
         ("Ms. Ana Ruiz", "Ana Ruiz, PhD", True),
         ("Dr. Ruiz", "Dr. Ana Ruiz", False),
         ("Ana Ruyz", "Ana Ruiz", False),
+        ("Ruiz, Ana B., MD", "Ana B. Ruiz, MD", True),
+        ("Ana Ruiz", "Ana Ruiz, D.O.", True),
     ],
 )
 def test_titles_and_degrees_of_a_name_do_not_matter(read_name, printed, is_same):

@@ -26,8 +26,8 @@ def _words(text: str) -> frozenset[str]:
 
 _TITLES_AND_DEGREES = _words(
     "dr doctor prof professor med mr mrs ms miss sir dame pd priv doz dipl hc habil"
-    " md mdphd phd dphil mbbs mbchb mb bch bs bsc msc mph mba mrcp mrcs frcp frcs frcpc facp facc"
-    " facs fracp fracs frcr bscphm"
+    " md mdphd phd dphil mbbs mbchb mb bm bch bs bsc msc mph mba mrcp mrcs frcp frcs frcpc facp"
+    " facc facs fracp fracs frcr bscphm"
     " msw ma mfa edd eds jd llm drph dpt psyd mres mphil mrcgp frcgp chb bds mds mch dnb bpharm"
     " mpharm rmn fnp mha mhs mpp lcsw lmsw dsw bmbs mbbch frca mrcpsych frcpsych ccfp fccp facs"
     " associate assistant emeritus assoc asst aprof fasco dsc dnp rn rgn bsn msn np aprn pac pharmd"

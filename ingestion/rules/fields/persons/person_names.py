@@ -67,6 +67,7 @@ _NOT_IN_NAMES = frozenset(
         " name names printed first last full given family surname surnames forename forenames"
         " achievement attendance"
         " participation award agency bureau authority commission gcp ich degree degrees"
+        " agreement agreements nondisclosure contract"
         " employee learner trainee personal profile gmbh llp plc"
         " \u00e4rztekammer landes\u00e4rztekammer curso fundaci\u00f3n chamber"
         " dear sincerely regards hello"

@@ -21,7 +21,10 @@ _LEADING = (
     r"(?:principal|lead(?:ing)?|chief|primary|responsible|main|head|qualified|coordinating|overall)"
 )
 _KIND = r"(?:investigators?|researchers?|experimenters?|applicants?|scientists?)"
-_NOT_SUB = r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistant )"
+_NOT_SUB = (
+    r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistant )(?<!additional )"
+    r"(?<!further )"
+)
 _LEAD = (
     rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)"
     r"|(?:the\s+)?(?:person|researcher|investigator) in charge"

@@ -16,12 +16,13 @@ from ingestion.rules.fields.date_roles import (
 from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.persons import person_names
-from ingestion.rules.fields.persons.person_roles import has_other_role
+from ingestion.rules.fields.persons.person_roles import find_investigators, has_other_role
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import FieldValue
 
 _OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
 _DECIDING = frozenset({DateRole.APPROVAL, DateRole.DECISION})
+MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
 _ROLES_BESIDE_LETTER = 2  # of a field, of which a date competes with that of a letter
 _LONG_BEFORE = timedelta(days=90)  # between two decisions on the same study
 LIST_KINDS = frozenset({"lines", "names"})
@@ -76,6 +77,16 @@ class SearchedDocument:
                 page, self.lines_of(page), month_first=self.month_first
             )
         return self.dates[page.number]
+
+    @property
+    def lead_investigators(self) -> list[str]:
+        """Return the names that the text calls those of a principal investigator."""
+        return [
+            each.name
+            for page in self.reading.pages[:MAX_PAGES_WITH_ROLES]
+            for each in find_investigators(page.text)
+            if each.rank == 0
+        ]
 
     @property
     def is_of_study(self) -> bool:

@@ -26,7 +26,7 @@ from ingestion.rules.fields.searches.found_values import (
     RANK_OF_ROLES,
     FoundValue,
 )
-from ingestion.rules.fields.searches.searched_document import SearchedDocument
+from ingestion.rules.fields.searches.searched_document import MAX_PAGES_WITH_ROLES, SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine, captions_of, line_gap
 from ingestion.rules.fields.values import find_date, value_at_start, value_of_line
 
@@ -39,7 +39,6 @@ _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 _GENERAL_ROLES = frozenset({DateRole.BEGINNING, DateRole.ISSUE})
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
 _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
-_MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
 _RANK_BELOW_LINE = 1  # of the name of a course below the words that announce it
 _RANK_IN_SENTENCE = 4
 _MAX_LINES_WITH_PHRASE = 3  # lines with a phrase of a course that are compared
@@ -104,7 +103,7 @@ def search_investigators(document: SearchedDocument, spec: FieldSpec) -> Iterato
 
     A name that two places call an investigator, and no other name, is confirmed by itself.
     """
-    pages = document.reading.pages[:_MAX_PAGES_WITH_ROLES] if spec.is_investigator else ()
+    pages = document.reading.pages[:MAX_PAGES_WITH_ROLES] if spec.is_investigator else ()
     found = [(page, each) for page in pages for each in find_investigators(page.text)]
     named = [each.name for _, each in found if each.rank <= _MAX_RANK_OF_NAMED]
     is_confirmed = len(named) > 1 and all(names.is_same_person(named[0], each) for each in named)

@@ -261,3 +261,33 @@ def test_an_ambiguous_date_has_both_readings():
     assert values["completion_date"].day is None
     british = read("gcp-certificate", "Completion Date: 02/06/2011", month_first=False)
     assert british["completion_date"].day == date(2011, 6, 2)
+
+
+# Numbers and titles within other texts
+
+
+def test_a_number_with_a_caption_comes_before_one_in_a_list_of_documents():
+    values = read(
+        "irb-approval",
+        "IRB ID: STUDY00001234",
+        "Documents Reviewed: Consent form HRP-502; Protocol HRP-503, Category: IRB Protocol",
+    )
+    assert values["protocol_number"].value == "STUDY00001234"
+
+
+def test_a_line_with_a_small_letter_continues_a_title_behind_a_short_line():
+    values = read(
+        "irb-approval",
+        "Title: Early exercise for the prevention of",
+        "falls in older adults",
+        "with impaired vision",
+        "",
+        "Dear Doctor,",
+    )
+    title = "Early exercise for the prevention of falls in older adults with impaired vision"
+    assert values["title"].value == title
+
+
+def test_a_verb_with_a_small_letter_does_not_continue_a_title():
+    values = read("irb-approval", "Study title:", "Exercise for older adults", "was approved.")
+    assert values["title"].value == "Exercise for older adults"

@@ -205,3 +205,34 @@ def test_the_only_date_of_a_certificate_is_that_of_its_completion_in_doubt():
     values = read("gcp-certificate", "Certificate of Attendance", "Ann Brandt", "07 Nov 2023")
     assert values["completion_date"].day == date(2023, 11, 7)
     assert not values["completion_date"].is_sure
+
+
+def test_the_principal_investigator_comes_before_other_researchers_of_a_list():
+    values = read(
+        "informed-consent-form",
+        "Consent form",
+        "Researchers: Petra Holm (doctoral student), Dr. Kofi Brandt (Principal Investigator)",
+    )
+    assert values["investigator"].value == "Dr. Kofi Brandt"
+    assert not values["investigator"].is_sure
+
+
+def test_additional_researchers_are_not_taken_for_the_investigator():
+    values = read(
+        "informed-consent-form",
+        "Consent form",
+        "Responsible researcher: Dr Kofi Brandt, k.brandt@example.org",
+        "Additional researchers: Mr Paul Holm (PhD candidate), A/Prof Ann Vale",
+    )
+    assert values["investigator"].value == "Dr Kofi Brandt"
+
+
+def test_a_name_is_read_as_at_its_caption_and_not_as_in_the_address_of_an_e_mail():
+    values = read(
+        "irb-approval",
+        "To: Vale, Kofi A.",
+        "Subject: Approval Letter",
+        "",
+        "PI Name: Kofi Vale",
+    )
+    assert values["investigator"].value == "Kofi Vale"
