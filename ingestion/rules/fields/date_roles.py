@@ -110,7 +110,7 @@ _MAX_SLASHED_CAPTION = 60  # characters
 # A sentence ends, or a paragraph does. An abbreviation such as "No." ends none.
 _SENTENCE_END = re.compile(r"(?<!\b[Nn]o)(?<!\bDr)(?<!\bSt)[.;?!](?=\s+[^\W\d_a-z])|\n\s*\n")
 _RANGE = re.compile(r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014])\s*$")
-_UP_TO = re.compile(r"(?i)\bto\s*$")
+_UP_TO = re.compile(r"(?i)\bto\s*:?\s*$")
 _DAYS_BEFORE = re.compile(
     r"(?i)(?:\bfrom\s+)?\b\d{1,2}(?:st|nd|rd|th)?\s*(?:to|and|&|till|[-\u2013])\s*$"
 )
@@ -286,7 +286,8 @@ _OTHER_EVENTS = frozenset({DateRole.EARLIER, DateRole.OTHER})
 
 def role_of_caption(caption: str) -> DateRole | None:
     """Return the role that the words of a caption show, as in "REB approval date"."""
-    return _role_of_clause(caption, is_caption=True)
+    role = _role_of_clause(caption, is_caption=True)
+    return DateRole.END if role in _OPEN_ROLES and _UP_TO.search(caption) else role
 
 
 def is_of_other_event(before: str, caption: str) -> bool:

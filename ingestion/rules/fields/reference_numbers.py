@@ -61,6 +61,7 @@ _LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|
 _BARE_WORD = re.compile(
     r"(?i)(?:[;,]|(?<!\S)\S+(?:[^\S\n]+\S+){2})[^\S\n]+(?:protocol|trial|study)\s$"
 )
+_REFER_TO = re.compile(r"(?i)(?:\band )?\brefer(?:ring)? to\b")
 _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
 _PREFIX = re.compile(
     r"[:#.] ?(?P<prefix>(?:(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])|(?:[A-Z]\.){2,7})[ /-])$"
@@ -207,7 +208,7 @@ def _rank_without_caption(
 
 
 def _rank_of_caption(caption: str, sign: str) -> int | None:
-    tail = re.split(r"[:;,.]\s|[;,]$|\s{3,}", caption)[-1]
+    tail = _REFER_TO.sub("", re.split(r"[:;,.]\s|[;,]$|\s{3,}", caption)[-1])
     if _OTHER_THING.search(tail):
         return None
     if _REGISTER.search(tail) or _OF_ADDRESSEE.search(f"{tail} {sign}"):

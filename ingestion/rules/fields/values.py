@@ -41,7 +41,7 @@ _OTHER_EVENTS = frozenset(
 )
 _SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
 _CLIA_NUMBER = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # it always has seven digits after the D
-_PHONE = re.compile(r"\d{0,3}[\s().-]*\d{3}[ .-]\d{4}")
+_PHONE = re.compile(r"\d{0,3}[\s().-]*\d{3}[ .-]\d{4}(?!\d)")
 _SEPARATORS_OF_DATE = 2
 _FIRST_YEAR = 1900  # before it, a number such as 20-01-1123 is no date
 _YEAR = re.compile(r"(?:19|20)\d\d")

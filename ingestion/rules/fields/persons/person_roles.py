@@ -58,6 +58,7 @@ _BEFORE = (
         r"|candidate|scientists?|team|group)[,:]?\s+)?$"
     )),
     (1, re.compile(r"(?i)(?:\bmy name is|\bi\s?['\u2019]?a?m|\bi,)\s+$")),
+    (1, re.compile(r"[\u201d\"]\s+of\s+$")),
     (1, re.compile(r"[\u201d\"\u2019]\s*,?\s*(?:submitted\s+)?by\s+(?:M(?:rs?|s|iss)\.?\s+)?$")),
     (1, re.compile(
         r"(?i)\b(?:study|project|proposal|protocol|application|research)\s+(?:(?:was\s+)?submitted\s+)?"
@@ -102,12 +103,13 @@ _ANY_ROLE = re.compile(
     r"|undertak(?:e|ing)|lead|led|direct|run|perform|doing|done|organi[sz](?:ing|ed|es)"
     r"|invit(?:ing|es)|asking|proposed|designed|overseen|my name is|submitted|student|supervis"
     r"|contact|in charge|doctor|physician|study by\b|project by\b|research by\b|manager|head\b"
-    r"|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b|[\u201d\"\u2019],? by\b|recipient|receiving party"
+    r"|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b|[\u201d\"\u2019],? by\b|[\u201d\"] of\b|recipient"
+    r"|receiving party"
 )
 # Before words that belong to the name of a place, an institution or a subject.
 _IN_PHRASE = re.compile(
     r"(?i)\b(?:(?<!direction )(?<!supervision )(?<!guidance )(?<!proposal )"
-    r"(?<!application )of|in|at|for|on|the|into|via)\s+$"
+    r"(?<!application )(?<![\u201d\"] )of|in|at|for|on|the|into|via)\s+$"
 )
 # Before the names of people to whom a copy is sent, or who wrote the letter.
 _COPY_TO = re.compile(r"(?i)(?:^|\n)\W*(?:cc\b[^\n]*|from\s?:\s*)$")

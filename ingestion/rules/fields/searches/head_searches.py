@@ -62,7 +62,9 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
             ways = _ways_of_letter_date(spec, dated if spec.roles else ())
             roles = spec.roles or (DateRole.ISSUE, DateRole.SIGNATURE)
             others = [
-                each.value for each in dated if Way.PLACE in each.ways and each.role not in roles
+                each.value
+                for each in dated
+                if (Way.PLACE in each.ways or each.role is DateRole.END) and each.role not in roles
             ]
             for value in letter_dates.find_letter_dates(
                 page, document.lines_of(page), spec, month_first=document.month_first

@@ -291,3 +291,30 @@ def test_a_line_with_a_small_letter_continues_a_title_behind_a_short_line():
 def test_a_verb_with_a_small_letter_does_not_continue_a_title():
     values = read("irb-approval", "Study title:", "Exercise for older adults", "was approved.")
     assert values["title"].value == "Exercise for older adults"
+
+
+def test_a_number_behind_refer_to_is_a_reference():
+    values = read(
+        "informed-consent-form",
+        "Consent form",
+        "Please contact the Office for Research and refer to IRB #22190.",
+    )
+    assert values["protocol_number"].value == "22190"
+
+
+def test_a_registration_number_that_begins_like_a_telephone_number_is_read():
+    values = read("medical-licence", "Registration No.: 108-44716", "Valid to: 31 December 2026")
+    assert values["licence_number"].value == "108-44716"
+
+
+def test_approved_to_leads_to_the_end_of_an_approval():
+    values = read(
+        "irb-amendment-approval", "Approved: 15/11/2025", "Project approved to: 31/12/2026"
+    )
+    assert values["approval_date"].day == date(2025, 11, 15)
+    assert values["expiry_date"].day == date(2026, 12, 31)
+
+
+def test_the_end_of_a_data_collection_is_not_the_date_of_a_letter():
+    values = read("irb-approval", "Approved: 06/02/2025", "", "Data collection ends", "30/09/2025")
+    assert "document_date" not in values

@@ -236,3 +236,11 @@ def test_a_name_is_read_as_at_its_caption_and_not_as_in_the_address_of_an_e_mail
         "PI Name: Kofi Vale",
     )
     assert values["investigator"].value == "Kofi Vale"
+
+
+def test_the_person_behind_a_quoted_title_is_the_investigator():
+    values = read(
+        "irb-approval",
+        'The committee approved the study "Vitamin D in adults" of Dr. Kofi Brandt, Lecturer.',
+    )
+    assert values["investigator"].value == "Dr. Kofi Brandt"
