@@ -56,6 +56,7 @@ def test_the_finding_is_marked_on_the_image_of_the_page(page):
     assert fits(page)
 
 
+@pytest.mark.slow
 def test_a_corrected_file_replaces_the_rejected_one_and_both_link_to_each_other(page, tmp_path):
     page.get_by_role("link", name="Upload a corrected file").click()
     expect(page.locator("h1")).to_have_text("Upload a corrected file")

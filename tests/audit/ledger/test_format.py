@@ -167,6 +167,7 @@ def test_the_document_describes_every_field(db):
     assert set(re.findall(r"`(\w+)`", " ".join(rows))) == chain.FIELDS
 
 
+@pytest.mark.slow
 def test_the_command_for_time_stamps_accepts_only_the_token_of_its_note(stamped, tmp_path):
     (tmp_path / "proof.txt").write_text(place("rfc3161").put("", 41, NOTE).proof)
     (tmp_path / "tsa-root.pem").write_bytes(stamped.root.read_bytes())

@@ -51,6 +51,7 @@ def test_after_50_decisions_the_right_type_is_proposed_first_at_sites_never_seen
     assert "worse" not in [change["change"] for change in result.changes]
 
 
+@pytest.mark.slow
 def test_what_is_learned_does_not_change_how_other_documents_are_recognised(learned, tmp_path):
     for slug in ("irb-approval", "cv", "medical-licence", "form-fda-1572"):
         reading = read(save(tmp_path, make_sample(slug, today=TODAY)))

@@ -35,6 +35,7 @@ def four_pages():
     return place_four_on_a_sheet(papers)
 
 
+@pytest.mark.slow
 def test_the_pages_on_a_sheet_are_enlarged_and_read_one_by_one():
     page, raster = page_of(render(four_pages()))
     engine = ListingEngine()
