@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from audit.outbox import DeliveryFailed
 
-TIMEOUT_SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0  # of connecting, and of each wait for bytes of the response's headers
 
 
 def call_webhook(content: Mapping[str, Any]) -> None:
@@ -26,9 +26,11 @@ def call_webhook(content: Mapping[str, Any]) -> None:
     body = json.dumps(content).encode()
     headers = {"Content-Type": "application/json", **_make_signature_headers(body)}
     try:
-        response = httpx.post(
-            settings.ALERT_WEBHOOK, content=body, headers=headers, timeout=TIMEOUT_SECONDS
-        )
+        # The body of the response is not read, because it may be long or never end.
+        with httpx.stream(
+            "POST", settings.ALERT_WEBHOOK, content=body, headers=headers, timeout=TIMEOUT_SECONDS
+        ) as response:
+            pass
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
         raise DeliveryFailed(
             _("The webhook could not be reached: {error}").format(

@@ -1,8 +1,6 @@
 """Reads the header `Idempotency-Key`, with which a client repeats a submission safely.
 
 A repeated submission with the same key is not registered a second time.
-
-A repeated submission with the same key is not registered a second time.
 """
 
 import re

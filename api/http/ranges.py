@@ -1,8 +1,6 @@
 """Parses the request headers `Range` and `If-Range` (RFC 9110, 13.1.5 and 14).
 
 The functions are pure: they read no file and no row.
-
-The functions are pure: they read no file and no row.
 """
 
 import re

@@ -1,8 +1,6 @@
 """Selects the rows that a token can see.
 
 All other rows are reported as not found (404), never as forbidden (403).
-
-All other rows are reported as not found (404), never as forbidden (403).
 """
 
 from django.db.models import Exists, OuterRef, QuerySet

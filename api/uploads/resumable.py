@@ -2,8 +2,6 @@
 
 `api.uploads.tus` implements the protocol.
 
-`api.uploads.tus` implements the protocol.
-
 Programs use `/api/v1/uploads` with a token. The upload form uses `/uploads/` with a session and its
 CSRF token in the header `X-CSRFToken`. `Upload-Metadata` states the purpose of an upload: a file of
 an open packet (`packet`, `number`), or a new file of the person's draft (`filename`, `token`,

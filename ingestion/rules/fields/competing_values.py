@@ -1,0 +1,136 @@
+"""Doubts values of a field that compete: each keeps one way, or stands behind another value."""
+
+import re
+from dataclasses import replace
+
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.date_roles import DateRole
+from ingestion.rules.fields.persons.names import (
+    is_same_person,
+    may_be_same_person,
+)
+from ingestion.rules.fields.reference_numbers import is_behind_bare_word
+from ingestion.rules.fields.searches.found_values import (
+    MAX_RANK_OF_REFERENCES,
+    RANK_OF_REFERENCES,
+    RANK_OF_SENTENCES,
+    FoundValue,
+    add_found,
+)
+from ingestion.rules.fields.searches.number_searches import search_reference_numbers
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
+from ingestion.rules.fields.searches.table_searches import search_reference_cells
+from ingestion.rules.fields.searches.text_searches import search_dates_by_role, search_investigators
+
+_BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
+_LEADING = re.compile(r"(?i)\b(?:principal|chief|lead|responsible|PI)\b")
+_MAX_RANK_OF_CAPTIONED = RANK_OF_REFERENCES + 2  # of the numbers that are named as those of a study
+
+
+def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]) -> None:
+    """Leave one way to each value that may be another one, or not the whole value."""
+    if spec.roles[:2] == _BEGINNING_AND_ISSUE:
+        _prefer_beginning(document, spec, found)
+    if spec.is_reference:
+        _prefer_captioned_number(document, spec, found)
+        _doubt_references(found)
+    if spec.is_investigator:
+        _prefer_lead(document, spec, found)
+    for key, each in found.items():
+        if document.is_outdated(spec, each.value):
+            found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
+        elif document.is_doubtful(spec, each.value):
+            found[key] = each.with_best_way()
+
+
+def _prefer_beginning(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Put the day of issue behind the beginning of a validity if the document has both.
+
+    The certificate of an insurance may be issued before its cover begins.
+    """
+    known = [each for page in document.reading.pages for each in document.dates_of(page)]
+    begins = {each.value.value for each in known if each.role is DateRole.BEGINNING}
+    behind = [key for key, each in found.items() if each.value.value not in begins]
+    if len(begins) != 1 or not behind:
+        return
+    for each in search_dates_by_role(document, spec):
+        add_found(found, each)
+    for key in behind:
+        found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _prefer_captioned_number(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Put a number behind the bare word of a caption behind a number that has a caption.
+
+    "Protocol AB-503, Category: Protocol" in a list of documents names one of the documents, if
+    "IRB ID" is the caption of another number.
+    """
+    bare = [
+        key
+        for key, each in found.items()
+        if each.is_agreed and is_behind_bare_word(document.text, each.value.value)
+    ]
+    if not bare:
+        return
+    for search in (search_reference_cells, search_reference_numbers):
+        for each in search(document, spec):
+            add_found(found, each)
+    captioned = [
+        each
+        for key, each in found.items()
+        if key not in bare and not is_behind_bare_word(document.text, each.value.value)
+    ]
+    if any(each.rank <= _MAX_RANK_OF_CAPTIONED for each in captioned):
+        for key in bare:
+            found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _prefer_lead(document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]) -> None:
+    """Put the other researchers behind the one whom the text calls the principal investigator.
+
+    "Researchers: Ann Smith (student), Dr. Ben Jones (principal investigator)" names both.
+    """
+    others = [key for key, each in found.items() if not _is_at_caption_of_lead(each, spec)]
+    if not any(found[key].is_agreed for key in others):
+        return
+    leads = document.lead_investigators
+    if not leads or not all(is_same_person(leads[0], each) for each in leads):
+        return
+    behind = [key for key in others if not may_be_same_person(found[key].value.value, leads[0])]
+    for each in search_investigators(document, spec) if behind else ():
+        add_found(found, each)
+    for key in behind:
+        found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _is_at_caption_of_lead(found: FoundValue, spec: FieldSpec) -> bool:
+    """Return whether a name stands at a caption such as "Principal investigator"."""
+    is_at_caption = bool(found.ways & {Way.PLACE, Way.TEXT}) and found.rank < len(spec.labels)
+    return is_at_caption and _LEADING.search(spec.labels[found.rank]) is not None
+
+
+def _doubt_references(found: dict[str, FoundValue]) -> None:
+    """Leave each own reference one way if a document has several, as "Our ref" and "Project ID".
+
+    None of them is without doubt then. The number of a register of many institutions is no other
+    reference, and neither is a part of a longer number.
+    """
+    own = [
+        key
+        for key, each in found.items()
+        if each.value.is_own_reference and RANK_OF_REFERENCES <= each.rank <= MAX_RANK_OF_REFERENCES
+    ]
+    texts = [found[key].value.value for key in own]
+    longest = [text for text in texts if not any(_is_part(text, other) for other in texts)]
+    for key in own if len(longest) > 1 else ():
+        found[key] = found[key].with_best_way()
+
+
+def _is_part(number: str, other: str) -> bool:
+    """Return whether a number is one of several that are written as one, as in "HS24 (H20:1)"."""
+    return number != other and re.search(rf"(?<!\w){re.escape(number)}(?!\w)", other) is not None
