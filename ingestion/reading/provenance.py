@@ -66,7 +66,7 @@ def unpack_words(packed: bytes) -> Mapping[int, list[tuple[str, list[float], flo
 
 def _describe_page(page: PageReading) -> Mapping[str, object]:
     """Return a page's part of `Provenance.pages`, whose keys are stored and must not change."""
-    description = {
+    description: dict[str, object] = {
         "number": page.number,
         "source": page.source.value,
         "width": round(page.width, 1),
@@ -80,6 +80,8 @@ def _describe_page(page: PageReading) -> Mapping[str, object]:
             "turned": page.rotation,
             "askew": page.skew,
         }
+    if page.corrections:
+        description["corrections"] = [list(each) for each in page.corrections]
     if page.is_blank:
         description["blank"] = True
     if page.error:

@@ -80,6 +80,11 @@ class Word(NamedTuple):
     text: str
     box: Box
     confidence: float  # of the OCR engine, 0 to 100; 100 for a text layer
+    engine: str = ""  # that read it, such as "tesseract"; "" for a word of a text layer
+
+    def moved_to(self, box: Box) -> "Word":
+        """Return the word at another place."""
+        return Word(self.text, box, self.confidence, self.engine)
 
 
 class AddedMarkKind(StrEnum):
@@ -112,6 +117,24 @@ def drop_repetitions(marks: Iterable[AddedMark]) -> list[AddedMark]:
         if not any(mark.kind is each.kind and mark.box.intersects(each.box) for each in found):
             found.append(mark)
     return found
+
+
+class CorrectionKind(StrEnum):
+    """The kinds of corrections of a page image, in the order in which they are made."""
+
+    REDUCED = "reduced"  #: The resolution was reduced, to the amount in dpi.
+    INVERTED = "inverted"  #: Light print on dark paper became dark print on light paper.
+    CONTRAST = "contrast"  #: Faint ink was darkened.
+    LIGHT = "light"  #: Shadows were removed.
+    DESKEWED = "deskewed"  #: The page was turned back by the amount, in degrees clockwise.
+    ROTATED = "rotated"  #: The page was turned clockwise by the amount: 90, 180 or 270 degrees.
+
+
+class Correction(NamedTuple):
+    """A correction of a page image before OCR, marks and signatures were searched in it."""
+
+    kind: CorrectionKind
+    amount: float = 0.0  # in the unit of the kind; 0 if the kind has none
 
 
 class MeasuredBox(NamedTuple):
@@ -165,6 +188,7 @@ class PageReading:
     # Degrees clockwise by which the page was scanned askew, 2 or more if it was deskewed. The
     # page is deskewed before it is rotated.
     skew: float = 0.0
+    corrections: tuple[Correction, ...] = ()  # of the page image, in the order of their making
     is_blank: bool = False  # whether the page has neither text nor ink
     error: str = ""  # the reason why this page could not be read; "" if it could
     added_marks: Sequence[AddedMark] = ()  # stamps, strike-outs and covered words

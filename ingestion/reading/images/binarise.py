@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from ingestion.reading.results import Box
+from ingestion.reading.results import Box, Correction, CorrectionKind
 
 from .render import POINTS_PER_INCH, GreyArray, PageRaster
 
@@ -79,6 +79,15 @@ class Tone:
     def is_usual(self) -> bool:
         """Return whether the page needs no normalisation of its tone."""
         return not self.is_inverted and (not self.has_ink or self.contrast >= FULL_CONTRAST)
+
+    @property
+    def corrections(self) -> tuple[Correction, ...]:
+        """Return what `normalise_tone` corrects."""
+        kinds = {
+            CorrectionKind.INVERTED: self.is_inverted,
+            CorrectionKind.CONTRAST: self.has_ink and self.contrast < FULL_CONTRAST,
+        }
+        return tuple(Correction(kind) for kind, is_needed in kinds.items() if is_needed)
 
     @property
     def is_faint(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingestion.reading.images.coverage import find_letters
-from ingestion.reading.results import Box, PageReading, Word
+from ingestion.reading.results import Box, Correction, CorrectionKind, PageReading
 
 from .binarise import ANALYSIS_DPI, WHITE, estimate_background, flatten_background
 from .render import POINTS_PER_INCH, GreyArray, PageRaster
@@ -66,7 +66,7 @@ class PageVariant:
 
         page = _with_moved_words(self.page, rotate)
         page = replace(page, rotation=(page.rotation + degrees) % 360)
-        return PageVariant.of(raster, page)
+        return PageVariant.of(raster, _with(page, CorrectionKind.ROTATED, degrees))
 
     def deskewed(self, degrees: float) -> "PageVariant":
         """Return the page rotated back by its skew, in degrees clockwise, on a larger sheet.
@@ -98,7 +98,7 @@ class PageVariant:
             return Box(float(x.min()), float(y.min()), float(x.max()), float(y.max()))
 
         page = replace(_with_moved_words(self.page, move), skew=degrees)
-        return PageVariant.of(raster, page)
+        return PageVariant.of(raster, _with(page, CorrectionKind.DESKEWED, degrees))
 
     def evenly_lit(self) -> "PageVariant":
         """Return the page divided by the brightness of its paper at each place."""
@@ -107,11 +107,14 @@ class PageVariant:
         small = estimate_background(self.raster.downsampled(ANALYSIS_DPI).grey)
         paper = cv2.resize(small, (width, height), interpolation=cv2.INTER_LINEAR)
         even = np.asarray(cv2.divide(grey, np.maximum(paper, 1), scale=WHITE))
-        return PageVariant.of(replace(self.raster, grey=even), self.page)
+        page = _with(self.page, CorrectionKind.LIGHT)
+        return PageVariant.of(replace(self.raster, grey=even), page)
 
     def at_low_resolution(self) -> "PageVariant":
         """Return the page at a low resolution and without grain."""
-        return PageVariant.of(reduce_resolution(self.raster), self.page)
+        raster = reduce_resolution(self.raster)
+        page = _with(self.page, CorrectionKind.REDUCED, round(raster.dpi))
+        return PageVariant.of(raster, page)
 
 
 def reduce_resolution(raster: PageRaster) -> PageRaster:
@@ -166,6 +169,10 @@ def _alignment(x: NDArray[np.float64], y: NDArray[np.float64], degrees: float) -
     return float(np.square(np.bincount(rows - rows.min()).astype(float)).sum())
 
 
+def _with(page: PageReading, kind: CorrectionKind, amount: float = 0.0) -> PageReading:
+    return replace(page, corrections=(*page.corrections, Correction(kind, amount)))
+
+
 def _with_moved_words(page: PageReading, move: Callable[[Box], Box]) -> PageReading:
-    words = (Word(word.text, move(word.box), word.confidence) for word in page.words)
+    words = (word.moved_to(move(word.box)) for word in page.words)
     return replace(page, words=tuple(words))

@@ -36,6 +36,7 @@ class SegmentationMode(IntEnum):
 
 
 MIN_WORD_CONFIDENCE = 70.0  # 0 to 100, from which on a word counts as read with certainty
+TESSERACT = "tesseract"  # in the words of both engines
 LSTM_ONLY = 1  # Tesseract's OCR engine mode for its neural network
 # Folders of Tesseract's language data in distributions, relative to the root.
 TESSDATA_FOLDERS = (
@@ -65,7 +66,7 @@ class OcrWord:
         scale = POINTS_PER_INCH / dpi
         right, bottom = self.left + self.width, self.top + self.height
         box = Box(self.left * scale, self.top * scale, right * scale, bottom * scale)
-        return Word(self.text, box, self.confidence)
+        return Word(self.text, box, self.confidence, TESSERACT)
 
 
 class OcrFailed(PageUnreadable):

@@ -127,6 +127,7 @@ def read_page_image(
     some of it may be handwriting.
     """
     tone = measure_tone(raster)
+    page = replace(page, corrections=(*page.corrections, *tone.corrections))
     variant = PageVariant.of(normalise_tone(raster, tone), page)
     if is_blank(variant.flat) and not has_edges(variant.raster):
         return replace(page, is_blank=not page.text)

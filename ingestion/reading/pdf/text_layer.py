@@ -101,7 +101,7 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, raw: st
             text if text.isascii() and text.isprintable() else clean_text(text) for text in texts
         ]
     boxes, new = convert_to_boxes(page, rects), tuple.__new__
-    words = [new(Word, (text, box, 100.0)) for text, box in zip(texts, boxes, strict=True)]
+    words = [new(Word, (text, box, 100.0, "")) for text, box in zip(texts, boxes, strict=True)]
     return LocatedWords(tuple(words), starts)
 
 

@@ -54,7 +54,7 @@ def _level_page(page: PageReading, slope: float) -> PageReading:
 
 
 def _level_words(words: Sequence[Word], slope: float) -> tuple[Word, ...]:
-    return tuple(Word(word.text, _level_box(word.box, slope), word.confidence) for word in words)
+    return tuple(word.moved_to(_level_box(word.box, slope)) for word in words)
 
 
 def _level_form(form: RegisteredPage, slope: float) -> RegisteredPage:

@@ -95,12 +95,12 @@ class PrintArea(NamedTuple):
         """Return the print of a page. One word in twenty may be outside of the text."""
         if not page.words or not page.width or not page.height:
             return cls()
-        lefts, tops, rights, bottoms = zip(*[box for _, box, _ in page.words], strict=True)
+        lefts, tops, rights, bottoms = zip(*[box for _, box, _, _ in page.words], strict=True)
         heights = list(map(sub, bottoms, tops))
         upper_third = page.height / 3
         heads = [
             height
-            for (text, _, _), height, top in zip(page.words, heights, tops, strict=True)
+            for (text, _, _, _), height, top in zip(page.words, heights, tops, strict=True)
             if top < upper_third and len(text) > 1
         ]
         outside = len(lefts) // 20

@@ -26,7 +26,7 @@ def measure_character_width(words: Sequence[Word]) -> float:
     """
     widths = [
         (right - left) / len(text)
-        for text, (left, _, right, _), _ in words
+        for text, (left, _, right, _), _, _ in words
         if len(text) >= MIN_MEASURED_CHARACTERS
     ]
     return median(widths) if widths else 0.0
@@ -52,9 +52,7 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
     in_order = _split_lines(
         page, [word for word in page.words if area.contains_centre_of(word.box)]
     )
-    words = tuple(
-        Word(word.text, move(word.box), word.confidence) for line in in_order for word in line
-    )
+    words = tuple(word.moved_to(move(word.box)) for line in in_order for word in line)
     return replace(
         page,
         width=area.right - area.left,

@@ -68,7 +68,7 @@ def _has_two_rows(page: PageReading) -> bool:
     On a sheet that was scanned askew, the number of a page may be close to the middle.
     """
     middle = page.height / 2
-    sides = [(top, bottom) for _, (_, top, _, bottom), _ in page.words]
+    sides = [(top, bottom) for _, (_, top, _, bottom), _, _ in page.words]
     near = _find_near_middle(sides, page.height)
     if len(near) > MAX_GUTTER_WORD_SHARE * len(sides):
         return False
@@ -117,7 +117,7 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
 
 def _has_two_columns(page: PageReading) -> bool:
     middle = page.width / 2
-    crossing = sum([left < middle < right for _, (left, _, right, _), _ in page.words])
+    crossing = sum([left < middle < right for _, (left, _, right, _), _, _ in page.words])
     return crossing <= MAX_MIDDLE_WORD_SHARE * len(page.words)
 
 
