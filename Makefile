@@ -75,8 +75,8 @@ bench: bench-rivals ## Run all benchmarks and write docs/benchmarks (long; QUICK
 
 linters: var/linters/installed ## Install the linters of deploy/ and of shell scripts in their own environment
 
-bench-rivals: install ## Install OCRmyPDF in its own environment, as a baseline of bench/reading.py
-	@$(MAKE) --no-print-directory var/rivals/installed || echo 'OCRmyPDF could not be installed: it is left out'
+bench-rivals: install ## Install OCRmyPDF and RapidOCR in their own environment, as baselines of benchmarks
+	@$(MAKE) --no-print-directory var/rivals/installed || echo 'OCRmyPDF and RapidOCR could not be installed: they are left out'
 
 # These environments are created again when the file that pins their packages is newer.
 var/scanner/installed: tests/scanner/wapiti.txt | install

@@ -2,9 +2,12 @@
 
 import io
 import random
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
 
 import cv2
 import numpy as np
@@ -12,14 +15,21 @@ import pikepdf
 import pypdfium2
 from numpy.typing import NDArray
 from PIL import Image
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph, Spacer
 
 from bench.documents.generated import make_documents
 from ingestion.reading.images.render import choose_ocr_dpi, list_images, render_page
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pdf.text_layer import read_text
+from ingestion.reading.pdf.text_layer import find_words, read_text
+from ingestion.reading.results import Word
 
 Grey = NDArray[np.uint8]
 WHITE = 255
+EPOCH = time.gmtime(0)  # when a scan was made, so that equal scans have equal bytes
+FAINT_CONTRAST = 0.28
+MIN_COLUMN_WORDS = 700  # of a page with columns, which is more than one page holds
 WATERMARK = "SPECIMEN"  # across every sample, and too faint for OCR
 
 
@@ -44,10 +54,75 @@ def make_scans(kind: str, count: int, seed: str) -> Iterator[ScannedPage]:
     """Yield the first pages of generated documents as scans of a kind."""
     rng = random.Random(f"{seed} {kind}")
     for document in make_documents(count, seed):
-        with pypdfium2.PdfDocument(document.content) as opened:
-            words = read_text(opened[0].get_textpage()).split()
-        words.remove(WATERMARK)
-        yield ScannedPage(next(_pages(document.content, kind, rng)), words)
+        yield ScannedPage(next(_pages(document.content, kind, rng)), _read_words(document.content))
+
+
+def make_four_up_scans(count: int, seed: str) -> Iterator[ScannedPage]:
+    """Yield office scans of sheets onto which four pages were copied at half their size.
+
+    The words are those of one page after the other.
+    """
+    rng = random.Random(f"{seed} four-up")
+    office = KINDS["office"]
+    contents = [document.content for document in make_documents(4 * count, seed)]
+    for four in zip(*[iter(contents)] * 4, strict=True):
+        pages = [_render(content, office.dpi // 2) for content in four]
+        height, width = (max(page.shape[axis] for page in pages) for axis in (0, 1))
+        sheet = np.full((2 * height, 2 * width), WHITE, np.uint8)
+        for number, page in enumerate(pages):
+            top, left = number // 2 * height, number % 2 * width
+            sheet[top : top + page.shape[0], left : left + page.shape[1]] = page
+        words = [word for content in four for word in _read_words(content)]
+        yield ScannedPage(_save(office.degrade(sheet, rng), office), words)
+
+
+def make_column_scans(count: int, seed: str) -> Iterator[ScannedPage]:
+    """Yield office scans of pages with two or three columns. The words are column by column."""
+    rng = random.Random(f"{seed} columns")
+    office = KINDS["office"]
+    for document in make_documents(count, seed):
+        words, output = list(_read_words(document.content)), io.BytesIO()
+        words *= MIN_COLUMN_WORDS // len(words) + 1
+        columns = rng.choice((2, 3))
+        paragraphs = [
+            Paragraph(escape(" ".join(part)), ParagraphStyle("body", fontSize=9, leading=11))
+            for part in (words[n : n + 60] for n in range(0, len(words), 60))
+        ]
+        width, gap = (A4[0] - 100) / columns, 6
+        frames = [
+            Frame(50 + n * width, 60, width, A4[1] - 120, gap, gap, gap, gap)
+            for n in range(columns)
+        ]
+        template = BaseDocTemplate(output, pagesize=A4, invariant=True)
+        template.addPageTemplates(PageTemplate(frames=frames))
+        template.build([flow for each in paragraphs for flow in (each, Spacer(1, 8))])
+        content = output.getvalue()
+        with pypdfium2.PdfDocument(content) as opened:
+            printed = read_text(opened[0].get_textpage()).split()
+        grey = _render(content, office.dpi)
+        yield ScannedPage(_save(office.degrade(grey, rng), office), printed)
+
+
+def _read_words(content: bytes) -> Sequence[str]:
+    """Return the printed words of the first page of a sample, line by line from its top.
+
+    Its watermark is left out.
+    """
+    with pypdfium2.PdfDocument(content) as opened:
+        found = find_words(opened[0], opened[0].get_textpage()).all
+    watermark = max(
+        (word for word in found if word.text == WATERMARK),
+        key=lambda word: word.box.bottom - word.box.top,
+    )
+    lines: list[list[Word]] = []
+    for word in sorted(found, key=lambda word: (word.box.top + word.box.bottom) / 2):
+        middle = (word.box.top + word.box.bottom) / 2
+        if word is watermark:
+            continue
+        if not lines or middle > lines[-1][0].box.bottom:
+            lines.append([])
+        lines[-1].append(word)
+    return [word.text for line in lines for word in sorted(line, key=lambda each: each.box.left)]
 
 
 def scan_document(content: bytes, kind: str, seed: str) -> bytes:
@@ -96,15 +171,26 @@ def render_pages(document: Path) -> dict[str, bytes]:
 def _pages(content: bytes, name: str, rng: random.Random) -> Iterator[bytes]:
     kind = KINDS[name]
     with pypdfium2.PdfDocument(content) as opened:
-        for page in opened:
-            grey = page.render(scale=kind.dpi / 72, grayscale=True).to_numpy().squeeze()
-            image = Image.fromarray(kind.degrade(grey.copy(), rng))
-            output = io.BytesIO()
-            if kind.quality:
-                image.save(output, "PDF", resolution=kind.dpi, quality=kind.quality)
-            else:
-                image.convert("1").save(output, "PDF", resolution=kind.dpi)
-            yield output.getvalue()
+        for number in range(len(opened)):
+            yield _save(kind.degrade(_render(content, kind.dpi, number), rng), kind)
+
+
+def _render(content: bytes, dpi: int, number: int = 0) -> Grey:
+    """Return a page of a PDF, of which `number` counts from 0, in grey."""
+    with pypdfium2.PdfDocument(content) as opened:
+        pixels = opened[number].render(scale=dpi / 72, grayscale=True).to_numpy()
+        return np.asarray(pixels.squeeze().copy(), np.uint8)
+
+
+def _save(grey: Grey, kind: ScanKind) -> bytes:
+    """Return an image as a PDF with the compression of a kind of scan."""
+    image, output = Image.fromarray(grey), io.BytesIO()
+    common: dict[str, Any] = {"resolution": kind.dpi, "creationDate": EPOCH, "modDate": EPOCH}
+    if kind.quality:
+        image.save(output, "PDF", quality=kind.quality, **common)
+    else:
+        image.convert("1").save(output, "PDF", **common)
+    return output.getvalue()
 
 
 def _clean(grey: Grey, rng: random.Random) -> Grey:
@@ -150,6 +236,61 @@ def _photo(grey: Grey, rng: random.Random) -> Grey:
     return _add_grain(_light(_blur(table, 0.8), 0.97 * light * shadow), 4.0, rng)
 
 
+def _hard_photo(grey: Grey, rng: random.Random) -> Grey:
+    """Return a photograph of a curled page on a dark table, out of focus and in a deep shadow.
+
+    It is in a stronger perspective than that of `_photo`.
+    """
+    width = grey.shape[1]
+    margin = round(0.08 * width)
+    paper = cv2.copyMakeBorder(grey, *(margin,) * 4, cv2.BORDER_CONSTANT, value=WHITE)
+    on_table = np.zeros_like(paper)
+    on_table[margin:-margin, margin:-margin] = 1
+    shown, is_paper = _curl((paper, on_table), rng)
+    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], np.float32) * shown.shape[::-1]
+    shift = 0.05 * width
+    moves = [(rng.uniform(-shift, shift), rng.uniform(-shift, shift)) for _ in corners]
+    transform = cv2.getPerspectiveTransform(
+        corners.astype(np.float32), (corners + np.array(moves)).astype(np.float32)
+    )
+    size = shown.shape[::-1]
+    shown = cv2.warpPerspective(shown, transform, size, borderValue=WHITE)
+    is_paper = cv2.warpPerspective(is_paper, transform, size, borderValue=0)
+    shown = np.where(is_paper > 0, shown, rng.randint(50, 90)).astype(np.uint8)
+    x, y = np.meshgrid(np.linspace(0, 1, size[0]), np.linspace(0, 1, size[1]))
+    across = x if rng.random() < 0.5 else 1 - x
+    light = 1 - rng.uniform(0.4, 0.6) * (across + y) / 2
+    edge, depth = rng.uniform(0.3, 0.7), rng.uniform(0.35, 0.5)
+    shadow = 1 - depth / (1 + np.exp((edge - y + 0.5 * (across - 0.5)) * 40))
+    soft = _blur(shown, rng.uniform(1.0, 1.3))
+    return _add_grain(_light(soft, 0.97 * light * shadow), 5.0, rng)
+
+
+def _curl(images: Sequence[Grey], rng: random.Random) -> list[Grey]:
+    """Return images of one size bent around a vertical axis, more at the top than at the bottom."""
+    height, width = images[0].shape
+    x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
+    bend = rng.uniform(0.008, 0.018) * height * rng.choice((-1, 1))
+    wave = np.sin(np.pi * (x / width + rng.uniform(-0.15, 0.15))).astype(np.float32)
+    at_bottom = rng.uniform(0.4, 1.0)  # of the bend at the top
+    down = y + bend * wave * (1 - (1 - at_bottom) * y / height)
+    return [
+        _to_grey(cv2.remap(each, x, down.astype(np.float32), cv2.INTER_LINEAR, borderValue=border))
+        for each, border in zip(images, (WHITE, 0), strict=True)
+    ]
+
+
+def _faint(grey: Grey, rng: random.Random) -> Grey:
+    """Return a clean scan of a page whose ink has 28 % of contrast to its paper."""
+    pale = WHITE - FAINT_CONTRAST * (WHITE - grey.astype(np.float32))
+    return _add_grain(_skew(_to_grey(pale), rng.uniform(-0.3, 0.3)), 2.0, rng)
+
+
+def _inverted(grey: Grey, rng: random.Random) -> Grey:
+    """Return a clean scan with white print on black paper."""
+    return _to_grey(WHITE - _clean(grey, rng).astype(np.float32))
+
+
 def _skew(grey: Grey, degrees: float) -> Grey:
     height, width = grey.shape
     transform = cv2.getRotationMatrix2D((width / 2, height / 2), degrees, 1.0)
@@ -184,4 +325,7 @@ KINDS: Mapping[str, ScanKind] = {
     "noisy": ScanKind(200, _noisy, quality=50),
     "fax": ScanKind(200, _fax, quality=0),
     "photo": ScanKind(200, _photo, quality=70),
+    "hard photo": ScanKind(200, _hard_photo, quality=60),
+    "faint": ScanKind(300, _faint, quality=90),
+    "inverted": ScanKind(300, _inverted, quality=90),
 }

@@ -84,7 +84,7 @@ def _write_scans(group: str, count: int, folder: Path) -> dict[Path, Sequence[st
 def _measure_words(pages: Mapping[Path, Sequence[str]]) -> Agreement:
     with ProcessPoolExecutor(AT_ONCE) as processes:
         plain = list(processes.map(read_plain_page, pages))
-    readings = asyncio.run(_read(pages))
+    readings = asyncio.run(read_files(pages))
     ours = [reading.text.split() if reading else [] for reading in readings]
     truths = list(pages.values())
     return Agreement(
@@ -100,14 +100,15 @@ def f1(read: Iterable[str], truth: Iterable[str]) -> float:
 
 def read_plain_page(path: Path) -> list[str]:
     """Return the words that the engine reads from the unprocessed grey page."""
-    raster = _load_raster(path)
+    raster = load_raster(path)
     found = get_engine(LIMITS.engine, LIMITS.languages).recognise(
         raster.grey, round(raster.dpi), ENGINE_SECONDS
     )
     return [word.text for word in found]
 
 
-def _load_raster(path: Path) -> PageRaster:
+def load_raster(path: Path) -> PageRaster:
+    """Return the grey image of the first page of a PDF, or of an image file."""
     if path.suffix != ".pdf":
         return load_frame(path, 1, LIMITS)
     with open_document(path) as pdf:
@@ -130,7 +131,7 @@ def _measure_values(group: str, found: Sequence[BenchDocument]) -> Values:
                 content = scan_document(content, group, f"{SEED} {number}")
             paths.append(Path(name) / f"{number:03}.pdf")
             paths[-1].write_bytes(content)
-        readings = asyncio.run(_read(paths))
+        readings = asyncio.run(read_files(paths))
     outcomes = Counter[str]()
     known = {name for document in found for name in document.values}
     for document, reading in zip(found, readings, strict=True):
@@ -163,7 +164,8 @@ def _value_outcomes(
         yield outcome
 
 
-async def _read(paths: Iterable[Path]) -> list[DocumentReading | None]:
+async def read_files(paths: Iterable[Path]) -> list[DocumentReading | None]:
+    """Return the readings of files, or None for a file that cannot be read."""
     async with Reader(LIMITS) as reader:
         found = await asyncio.gather(*(reader.read(path, path.stem) for path in paths))
     return [each if isinstance(each, DocumentReading) else None for each in found]

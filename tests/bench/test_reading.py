@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from bench.documents.generated import make_documents
+from bench.documents.scans import make_scans
 from bench.sides.accuracy import f1
+from bench.sides.pictures import COMPOSED, Score, score
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import merge_pages
@@ -65,3 +68,19 @@ def test_repeated_words_count_repeatedly():
     assert f1(["a", "b"], ["b", "a"]) == 1.0
     assert f1(["a", "a"], ["a"]) == pytest.approx(2 / 3)
     assert f1([], ["a"]) == 0.0
+
+
+@pytest.mark.parametrize("group", ["hard photo", "faint", "inverted", "four-up", "columns"])
+def test_scans_are_the_same_for_the_same_seed_and_have_words(group):
+    make = COMPOSED.get(group, partial(make_scans, group))
+    (one,), (same,), (other,) = (list(make(1, seed)) for seed in ("a", "a", "b"))
+    assert one == same
+    assert one.content != other.content
+    assert len(one.words) > 50
+
+
+def test_the_order_of_words_counts_for_the_character_error_rate_only():
+    assert score("one two three", "one\ntwo three") == Score(1.0, 0.0)
+    assert score("three two one", "one two three").f1 == 1.0
+    assert score("three two one", "one two three").error_rate > 0.5
+    assert score("", "one two three") == Score(0.0, 1.0)
