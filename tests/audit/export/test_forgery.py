@@ -244,8 +244,11 @@ def test_each_forgery_without_the_key_is_reported(package, forge, message):
     assert inspect(package)[0] == 1  # with the keys of the package
 
 
-def test_a_whole_trail_cannot_be_presented_as_a_part_nor_a_part_as_the_whole(package, tmp_path):
+def test_a_whole_trail_cannot_be_presented_as_a_part_nor_a_part_as_the_whole(
+    package_of_trail, tmp_path
+):
     """The forger has both packages, and the signature of each."""
+    package = package_of_trail
     part = make_export(tmp_path / "part", sites=["DE-014", "FR-002"])
     for one, other in ((package, part), (part, package)):
         forged = tmp_path / f"forged-{one.name}"
@@ -269,20 +272,21 @@ def convert_to_old_format(package):
     write_manifest(package, format=OLD_FORMAT)
 
 
-@pytest.mark.parametrize("choice", [{}, {"doc_id": "CV-3"}], ids=["whole", "part"])
-def test_an_export_of_an_older_release_is_reported_as_unsigned(trail, tmp_path, choice):
-    package = make_export(tmp_path / "old", **choice)
+@pytest.mark.parametrize("name", ["whole", "part"])
+def test_an_export_of_an_older_release_is_reported_as_unsigned(package, part, name):
+    package = {"whole": package, "part": part}[name]
     convert_to_old_format(package)
     code, output = inspect(package, *KNOWN, "--part", "--known", keep_checkpoint(package))
     contents, *_, verdict = output.splitlines()
     assert code == 2
-    assert contents.startswith("PART: 3 of 12" if choice else "COMPLETE: entries 1 to 12.")
+    assert contents.startswith("PART: 3 of 12" if name == "part" else "COMPLETE: entries 1 to 12.")
     assert verdict.startswith("CANNOT BE CHECKED: manifest.json is not signed. An older release")
     recorded_hash = _hash_of(package / "manifest.json")
     assert inspect(package, *KNOWN, "--part", "--known", recorded_hash)[0] == 0
 
 
-def test_an_older_export_without_some_entries_is_not_accepted(package):
+def test_an_older_export_without_some_entries_is_not_accepted(package_of_trail):
+    package = package_of_trail
     recorded_hash = queries.find_entries(limit=1)[0].sha256
     (package / "manifest.json.note").unlink()
     remove_half_of_the_entries(package, format=OLD_FORMAT)

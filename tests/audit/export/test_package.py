@@ -53,26 +53,28 @@ def test_a_longer_trail_gives_the_same_bytes_at_the_old_size(trail, tmp_path):
     assert before.read_bytes() == after.read_bytes()
 
 
-def test_a_zip_file_has_the_same_files_as_the_folder(package, tmp_path):
+def test_a_zip_file_has_the_same_files_as_the_folder(package_of_trail, tmp_path):
     with zipfile.ZipFile(make_export(tmp_path / "export.zip")) as archive:
         archive.extractall(tmp_path / "unpacked")
         assert {file.date_time for file in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-    folder = files_of(package)
+    folder = files_of(package_of_trail)
     del folder["run.json"]
     assert files_of(tmp_path / "unpacked") == folder
     assert (tmp_path / "export.run.json").exists()
 
 
-def test_the_manifest_covers_every_file_except_itself_its_signature_and_run_json(package):
-    manifest = json.loads((package / "manifest.json").read_text())
-    hashes = {name: hashlib.sha256(raw).hexdigest() for name, raw in files_of(package).items()}
+def test_the_manifest_covers_every_file_except_itself_its_signature_and_run_json(package_of_trail):
+    manifest = json.loads((package_of_trail / "manifest.json").read_text())
+    hashes = {
+        name: hashlib.sha256(raw).hexdigest() for name, raw in files_of(package_of_trail).items()
+    }
     del hashes["manifest.json"], hashes["manifest.json.note"], hashes["run.json"]
     assert manifest["files"] == hashes
     assert (manifest["size"], manifest["states"]["ARCHIVED"], manifest["details"]) == (12, 4, 12)
 
 
-def test_exported_entries_are_the_unmodified_lines_of_the_ledger(package):
-    lines = (package / "entries.ndjson").read_text().splitlines()
+def test_exported_entries_are_the_unmodified_lines_of_the_ledger(package_of_trail):
+    lines = (package_of_trail / "entries.ndjson").read_text().splitlines()
     assert [chain.compute_digest(line) for line in lines] == [
         e[0] for e in sql("SELECT hash FROM audit_entry ORDER BY seq")[:12]
     ]
@@ -168,9 +170,9 @@ def test_an_export_without_the_key_is_refused_and_names_the_missing_key(
 
 
 @pytest.mark.requirement("R05")
-def test_the_signature_of_the_manifest_is_a_signed_note(package):
-    raw = (package / "manifest.json").read_bytes()
-    note = (package / "manifest.json.note").read_text()
+def test_the_signature_of_the_manifest_is_a_signed_note(package_of_trail):
+    raw = (package_of_trail / "manifest.json").read_bytes()
+    note = (package_of_trail / "manifest.json.note").read_text()
     text, signers = signed_note.open_note(note, [KEY.verifier, OTHER.verifier])
     digest = hashlib.sha256(raw).hexdigest()
     assert text == f"siteledger-audit-export/2 manifest.json\nsha256 {digest}\n"

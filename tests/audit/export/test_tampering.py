@@ -19,6 +19,7 @@ from tests.audit.export.support import (
     inspect,
     keep_checkpoint,
     make_export,
+    run_verifier,
     sign,
     write_documents,
 )
@@ -296,7 +297,7 @@ A_FEW = list(TAMPERINGS)[::6]
 
 @pytest.mark.requirement("R05")
 def test_an_unchanged_export_is_valid(package):
-    code, output = inspect(package, *KNOWN, "--known", keep_checkpoint(package))
+    code, output = run_verifier(package, *KNOWN, "--known", keep_checkpoint(package))
     assert code == 0
     assert output == (
         "COMPLETE: entries 1 to 12.\n"
@@ -362,7 +363,8 @@ def test_an_edited_copy_for_people_is_found(package, name):
 
 
 @pytest.mark.requirement("R11")
-def test_the_recorded_hash_of_the_manifest_reveals_a_copy_edited_with_the_key(package):
+def test_the_recorded_hash_of_the_manifest_reveals_a_copy_edited_with_the_key(package_of_trail):
+    package = package_of_trail
     recorded_hash = queries.find_entries(limit=1)[0].sha256
     assert inspect(package, "--known", recorded_hash)[0] == 0
     with (package / "timeline.csv").open("ab") as file:
@@ -538,12 +540,6 @@ def test_a_part_contains_the_entry_that_redacted_a_detail(trail, tmp_path):
     assert code == 0, output
 
 
-@pytest.fixture
-def part(trail, tmp_path):
-    """Export the three entries of one document."""
-    return make_export(tmp_path / "part", doc_id="CV-3")
-
-
 def test_a_part_proves_each_entry_and_reveals_no_other(part):
     code, output = inspect(part, *KNOWN, "--known", keep_checkpoint(part), "--part")
     assert code == 0, output
@@ -640,12 +636,13 @@ def test_a_part_is_reported_as_a_part_and_accepted_with_the_option(part):
         assert (code, output.startswith(statement)) == (expected, True), output
 
 
-def test_a_part_is_compared_with_an_older_checkpoint_by_its_consistency_proof(part, package):
+def test_a_part_is_compared_with_an_older_checkpoint_by_its_consistency_proof(
+    part, package, exports
+):
     older = keep_checkpoint(package, 6)
     code, output = inspect(part, *KNOWN, "--part", "--known", older)  # its entries are 7 to 9
     assert (code, "confirmed only by the installation that made it" in output) == (3, True), output
-    older_part = make_export(part.with_name("older-part"), sites=["DE-014"])
-    code, output = inspect(older_part, *KNOWN, "--part", "--known", older)
+    code, output = inspect(exports / "older-part", *KNOWN, "--part", "--known", older)
     assert (code, "Confirmed by --known: entries up to 6." in output) == (0, True), output
 
 
