@@ -96,6 +96,7 @@ SLOW_ON_SQLITE = [
     HERE / "config" / "test_upgrade_to_parts.py",
     HERE / "sites" / "test_export_audit.py",
 ]
+COMPARE_ROWS = row_check._find_differing_rows
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
 # By default, Hypothesis fails an example that takes 200 ms, which any may on a busy machine.
@@ -194,8 +195,8 @@ def django_db_keepdb(django_db_keepdb):
     return True
 
 
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def _no_network():
     """Refuse connections to other machines."""
     connect = socket.socket.connect
 
@@ -205,7 +206,9 @@ def _no_network(monkeypatch):
         assert local, f"a test tried to connect to {address}"
         return connect(self, address)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded)
+    with pytest.MonkeyPatch.context() as patch:  # tests undo their own
+        patch.setattr(socket.socket, "connect", guarded)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -219,27 +222,28 @@ def _nothing_signed_for_others():
     assert not left, f"this test keeps keys or checkpoints where all others look: {left}"
 
 
-@pytest.fixture(autouse=True)
-def _rows_of_factories_are_passed_over(request):
+@pytest.fixture(scope="session", autouse=True)
+def _rows_of_factories_are_passed_over():
     """Exclude accounts and tokens of factories, which have no entries, from checks of the ledger.
 
-    With the marker `every_row`, a test checks all rows, as the product does.
+    With the fixture `every_row`, a test checks all rows, as the product does.
     """
-    if request.node.get_closest_marker("every_row"):
-        yield
-        return
-    compare = row_check._find_differing_rows
 
     def of_those_on_record(kind, keys):
         events = [f"{kind.name}.created", f"{kind.name}.recorded"]
         known = {
             e.subject for e in list_entries_of_events(events, [kind.subject(key) for key in keys])
         }
-        return compare(kind, [key for key in keys if kind.subject(key) in known])
+        return COMPARE_ROWS(kind, [key for key in keys if kind.subject(key) in known])
 
-    with pytest.MonkeyPatch.context() as patch:  # of its own: tests undo theirs
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_check, "_find_differing_rows", of_those_on_record)
         yield
+
+
+@pytest.fixture
+def every_row(monkeypatch):
+    monkeypatch.setattr(row_check, "_find_differing_rows", COMPARE_ROWS)
 
 
 @pytest.fixture(scope="session")

@@ -76,8 +76,8 @@ def _sign_in(changes):
     connection.settings_dict.update(changes)  # threads share it
 
 
-@pytest.fixture(autouse=True)
-def forbid_statements_after_the_append(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def forbid_statements_after_the_append():
     """Fail a test if a statement follows the append in its transaction, except for a redaction.
 
     `tests/conftest.py` imports it. It watches all threads of the main process.
@@ -103,5 +103,7 @@ def forbid_statements_after_the_append(monkeypatch):
 
         connection.execute_wrappers.append(watch)
 
-    monkeypatch.setattr(log, "_sort_hooks", watch_sort_hooks)
-    monkeypatch.setattr(append, "append_entries", watch_append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log, "_sort_hooks", watch_sort_hooks)
+        patch.setattr(append, "append_entries", watch_append)
+        yield

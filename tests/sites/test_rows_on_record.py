@@ -28,7 +28,7 @@ from sites.models import ApiToken, TokenScope, User
 from tests.audit.support import sql
 from tests.factories import make_site, make_staff, make_user, put_on_record
 
-pytestmark = [pytest.mark.django_db, pytest.mark.every_row]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("every_row")]
 
 ADMINISTRATOR = "ada"
 UPGRADE = "0012_pre_entries_bind_accounts_and_tokens"

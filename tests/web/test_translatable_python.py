@@ -6,7 +6,7 @@ system checks, commands, headings of CSV files, and what is written into the led
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -194,22 +194,26 @@ def unread(node: ast.AST) -> Iterator[ast.AST]:
         yield from ast.walk(node)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_strings_in_visible_positions_are_translated(path: Path) -> None:
-    found = literals(path.read_text())
-    assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
+def test_strings_in_visible_positions_are_translated() -> None:
+    assert find_in(SOURCES, literals) == []
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_pages_contain_no_literal_sentences(path: Path) -> None:
-    found = list(sentences(path.read_text()))
-    assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
+def test_pages_contain_no_literal_sentences() -> None:
+    assert find_in(PAGES, sentences) == []
 
 
-@pytest.mark.parametrize("path", LEDGER_TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_sentences_about_the_ledger_are_translated(path: Path) -> None:
-    found = list(sentences(path.read_text()))
-    assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
+def test_sentences_about_the_ledger_are_translated() -> None:
+    assert find_in(LEDGER_TEXTS, sentences) == []
+
+
+def find_in(paths: list[Path], find: Callable[[str], Iterable[tuple[int, str]]]) -> list[str]:
+    """Return path, line and text of everything that is found in the modules."""
+    assert paths
+    return [
+        f"{path.relative_to(ROOT)}:{line}: {text!r}"
+        for path in paths
+        for line, text in find(path.read_text())
+    ]
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,12 @@ def exports(django_db_setup, django_db_blocker, tmp_path_factory):
 
 
 @pytest.fixture
-def package(exports, tmp_path):
+def package(db, exports, tmp_path):
     """Copy the export of the whole trail, so that the test can change it."""
     return shutil.copytree(exports / "export", tmp_path / "export")
 
 
 @pytest.fixture
-def part(exports, tmp_path):
+def part(db, exports, tmp_path):
     """Copy the export of the three entries of one document."""
     return shutil.copytree(exports / "part", tmp_path / "part")

@@ -431,7 +431,7 @@ def test_the_access_review_shows_who_verified_and_who_created_the_verifier(ada, 
     assert "Check that both people exist." in table
 
 
-@pytest.mark.every_row
+@pytest.mark.usefixtures("every_row")
 def test_a_suspension_that_sql_lifted_is_found_by_the_comparison_with_the_ledger(
     ada, noor, helena, capsys
 ):

@@ -298,7 +298,7 @@ def test_tokens_and_portals_of_an_earlier_release_keep_working(olu, site):
     assert Portal.objects.get().approved_origin == "https://ctms.example.org:443"
 
 
-@pytest.mark.every_row
+@pytest.mark.usefixtures("every_row")
 def test_an_approval_that_sql_made_is_found_by_the_comparison_with_the_ledger(olu, ada, site):
     put_on_record()
     make_token(olu, site)

@@ -29,17 +29,18 @@ def labels(client):
     return re.findall(r"<li><a[^>]*>([^<]+)</a></li>", page.split("</nav>")[0])
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=_named)
-def test_templates_contain_no_inline_styles_or_scripts(template):
-    text = template.read_text(encoding="utf-8")
-    assert not re.search(r"\sstyle\s*=|<style|\son[a-z]+\s*=|javascript:", text)
-    assert not re.search(r"<script(?![^>]*\ssrc=)", text)
+def test_templates_contain_no_inline_styles_or_scripts():
+    assert TEMPLATES
+    for template in TEMPLATES:
+        text = template.read_text(encoding="utf-8")
+        assert not re.search(r"\sstyle\s*=|<style|\son[a-z]+\s*=|javascript:", text), template
+        assert not re.search(r"<script(?![^>]*\ssrc=)", text), template
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=_named)
-def test_templates_load_nothing_from_another_host(template):
-    text = template.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
-    assert not re.search(r"(?:src|href|action)=\"(?:https?:)?//", text)
+def test_templates_load_nothing_from_another_host():
+    for template in TEMPLATES:
+        text = template.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"(?:src|href|action)=\"(?:https?:)?//", text), template
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=_named)
