@@ -65,34 +65,34 @@ def test_output_may_differ_from_a_page_only_in_numbers_and_hashes():
     assert find_missing_line(expected, other_value) == expected[1]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_the_target_of_every_link_and_picture_exists(page):
-    for found in LINK.findall(text_without_blocks(page)):
-        target = "".join(found)
-        if target.startswith("http"):
-            continue
-        path, _, anchor = target.partition("#")
-        linked = (page.parent / path).resolve() if path else page
-        assert linked.exists(), f"{page_name(page)} links to {target}"
-        if anchor:
-            assert anchor in set(find_anchors(linked)), f"{page_name(page)} links to {target}"
+def test_the_target_of_every_link_and_picture_exists():
+    for page in PAGES:
+        for found in LINK.findall(text_without_blocks(page)):
+            target = "".join(found)
+            if target.startswith("http"):
+                continue
+            path, _, anchor = target.partition("#")
+            linked = (page.parent / path).resolve() if path else page
+            assert linked.exists(), f"{page_name(page)} links to {target}"
+            if anchor:
+                assert anchor in set(find_anchors(linked)), f"{page_name(page)} links to {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_a_page_of_more_than_200_lines_has_a_table_of_contents(page):
-    lines = page.read_text().splitlines()
-    if len(lines) > MAX_LINES_WITHOUT_CONTENTS:
-        own = re.findall(r"^\s*- \[.*\]\(#([^)]+)\)", "\n".join(lines[:60]), re.MULTILINE)
-        assert len(own) >= 2
+def test_a_page_of_more_than_200_lines_has_a_table_of_contents():
+    for page in PAGES:
+        lines = page.read_text().splitlines()
+        if len(lines) > MAX_LINES_WITHOUT_CONTENTS:
+            own = re.findall(r"^\s*- \[.*\]\(#([^)]+)\)", "\n".join(lines[:60]), re.MULTILINE)
+            assert len(own) >= 2, page
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_a_page_begins_with_a_heading_and_a_paragraph(page):
-    heading, empty, first = page.read_text().splitlines()[:3]
-    assert heading.startswith("# ")
-    assert empty == ""
-    assert first
-    assert not first.startswith(("|", "```", "- "))
+def test_a_page_begins_with_a_heading_and_a_paragraph():
+    for page in PAGES:
+        heading, empty, first = page.read_text().splitlines()[:3]
+        assert heading.startswith("# "), page
+        assert empty == "", page
+        assert first, page
+        assert not first.startswith(("|", "```", "- ")), page
 
 
 def test_every_picture_is_used_on_a_page():
@@ -101,15 +101,17 @@ def test_every_picture_is_used_on_a_page():
         assert picture.name in text, f"{picture.name} is on no page"
 
 
-@pytest.mark.parametrize("block", find_all_blocks(), ids=str)
-def test_every_block_of_commands_is_run_or_states_a_reason(block):
+def test_every_block_of_commands_is_run_or_states_a_reason():
     known = (*COMMANDS, *OTHER_LANGUAGES)
-    assert block.language in known, f"is {block.language} a language of commands?"
-    if block.language not in COMMANDS or block.is_run_here:
-        return
-    assert bool(block.not_run) != bool(block.run_by), f"{block}: '{block.mark}' is not a known mark"
-    if block.run_by:
-        assert block.page.name in (ROOT / block.run_by).read_text()
+    for block in find_all_blocks():
+        assert block.language in known, f"is {block.language} a language of commands?"
+        if block.language not in COMMANDS or block.is_run_here:
+            continue
+        assert bool(block.not_run) != bool(block.run_by), (
+            f"{block}: '{block.mark}' is not a known mark"
+        )
+        if block.run_by:
+            assert block.page.name in (ROOT / block.run_by).read_text(), block
 
 
 @pytest.mark.parametrize("block", [b for b in find_all_blocks() if b.language in COMMANDS], ids=str)
@@ -120,24 +122,26 @@ def test_every_block_of_commands_is_valid_shell(block):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_every_command_and_option_on_a_page_exists(page):
+def test_every_command_and_option_on_a_page_exists():
     known = get_commands()
-    for code in find_code(page):
-        for command, rest in COMMAND.findall(code):
-            assert command in known, f"{page_name(page)}: {code}"
-            app = known[command]
-            loaded = load_command_class(app, command) if isinstance(app, str) else app
-            options = loaded.create_parser("manage.py", command)._option_string_actions
-            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", rest):
-                assert option in options, f"{page_name(page)}: {code}"
+    for page in PAGES:
+        for code in find_code(page):
+            for command, rest in COMMAND.findall(code):
+                assert command in known, f"{page_name(page)}: {code}"
+                app = known[command]
+                loaded = load_command_class(app, command) if isinstance(app, str) else app
+                options = loaded.create_parser("manage.py", command)._option_string_actions
+                for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", rest):
+                    assert option in options, f"{page_name(page)}: {code}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_every_make_target_on_a_page_exists(page):
+def test_every_make_target_on_a_page_exists():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = {found for code in find_code(page) for found in re.findall(r"^make ([a-z-]+)", code)}
-    assert named <= targets
+    for page in PAGES:
+        named = {
+            found for code in find_code(page) for found in re.findall(r"^make ([a-z-]+)", code)
+        }
+        assert named <= targets, page
 
 
 def read_product_texts():

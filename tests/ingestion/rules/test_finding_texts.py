@@ -126,9 +126,6 @@ def texts(wording):
     return (wording.one, wording.many) if isinstance(wording, PageWording) else (wording,)
 
 
-every_code = pytest.mark.parametrize("code", CODES)
-
-
 def test_the_registry_contains_the_whole_taxonomy():
     assert set(CODES) == DOMAIN | HELD
 
@@ -150,31 +147,31 @@ def test_codes_and_messages_correspond():
     assert set(MESSAGES) == set(CODES)
 
 
-@every_code
-def test_every_wording_is_a_plain_sentence(code):
-    parts = (*MESSAGES[code].parts, MESSAGES[code].check)
-    for wording in (text for part in parts for each in part for text in texts(each)):
-        assert wording[-1] in ".}?"
-        assert not BLAME.search(wording)
-        assert len(wording) < 140
+def test_every_wording_is_a_plain_sentence():
+    for code in CODES:
+        parts = (*MESSAGES[code].parts, MESSAGES[code].check)
+        for wording in (text for part in parts for each in part for text in texts(each)):
+            assert wording[-1] in ".}?", code
+            assert not BLAME.search(wording), code
+            assert len(wording) < 140, code
 
 
-@every_code
-def test_the_last_wording_of_a_part_needs_nothing_but_the_type(code):
-    parts = (*MESSAGES[code].parts, MESSAGES[code].check)
-    assert all(list_placeholders(part[-1]) <= {"type"} for part in parts)
+def test_the_last_wording_of_a_part_needs_nothing_but_the_type():
+    for code in CODES:
+        parts = (*MESSAGES[code].parts, MESSAGES[code].check)
+        assert all(list_placeholders(part[-1]) <= {"type"} for part in parts), code
 
 
-@every_code
-def test_the_advice_for_sites_starts_with_a_verb(code):
-    for wording in (text for each in MESSAGES[code].do for text in texts(each)):
-        assert wording.split()[0].casefold().strip(":") in VERBS
+def test_the_advice_for_sites_starts_with_a_verb():
+    for code in CODES:
+        for wording in (text for each in MESSAGES[code].do for text in texts(each)):
+            assert wording.split()[0].casefold().strip(":") in VERBS, code
 
 
-@every_code
-def test_the_short_reason_fits_a_line_of_a_table(code):
-    assert 4 < len(get_short_text(code)) <= 45
-    assert not get_short_text(code).endswith(".")
+def test_the_short_reason_fits_a_line_of_a_table():
+    for code in CODES:
+        assert 4 < len(get_short_text(code)) <= 45, code
+        assert not get_short_text(code).endswith("."), code
 
 
 def test_documents_are_held_only_for_problems_of_ours_or_of_the_portal():
@@ -219,11 +216,11 @@ def test_a_number_that_looks_like_a_date_stays_a_number():
     assert result.what == "This document names site 20260312, but it was sent for site 20260313."
 
 
-@every_code
-def test_old_findings_without_facts_can_always_be_shown(code):
-    for for_staff in (False, True):
-        result = format_sentences(code, {}, for_staff=for_staff)
-        assert all("{" not in text for text in (result.what, result.why, result.do))
+def test_old_findings_without_facts_can_always_be_shown():
+    for code in CODES:
+        for for_staff in (False, True):
+            result = format_sentences(code, {}, for_staff=for_staff)
+            assert all("{" not in text for text in (result.what, result.why, result.do)), code
 
 
 def test_a_code_that_is_no_longer_known_has_a_message():
@@ -242,14 +239,18 @@ def test_every_type_has_a_noun_within_sentences():
         assert result.what == f"This {kind.noun} has expired."
 
 
-@every_code
-def test_staff_read_what_to_check_and_no_advice_for_sites(code):
-    facts = {"page": 2, "named": "A", "expected": "B", "also": "cv"}
-    site, staff = format_sentences(code, facts), format_sentences(code, facts, for_staff=True)
-    assert (site.what, site.why) == (staff.what, staff.why)
-    assert staff.do != site.do
-    assert "Compare the finding with the document." not in MESSAGES[code].check, "say what"
-    assert not re.search(r"\bupload|\bscan |\bleave it with us|\bwait", staff.do, re.IGNORECASE)
+def test_staff_read_what_to_check_and_no_advice_for_sites():
+    for code in CODES:
+        facts = {"page": 2, "named": "A", "expected": "B", "also": "cv"}
+        site, staff = format_sentences(code, facts), format_sentences(code, facts, for_staff=True)
+        assert (site.what, site.why) == (staff.what, staff.why), code
+        assert staff.do != site.do, code
+        assert "Compare the finding with the document." not in MESSAGES[code].check, (
+            f"{code}: say what"
+        )
+        assert not re.search(
+            r"\bupload|\bscan |\bleave it with us|\bwait", staff.do, re.IGNORECASE
+        ), code
 
 
 FACTS = {
@@ -305,13 +306,13 @@ def test_findings_with_different_facts_are_not_merged():
     assert result.why == "The Form FDA 1572 is accepted only with all required entries."
 
 
-@every_code
-def test_old_findings_without_facts_can_always_be_grouped(code):
-    for page in (0, 2):
-        result = format_grouped_sentences(
-            code, [RuleFinding(code, page), RuleFinding(code, page + 1)]
-        )
-        assert all("{" not in text for text in (result.what, result.why, result.do))
+def test_old_findings_without_facts_can_always_be_grouped():
+    for code in CODES:
+        for page in (0, 2):
+            result = format_grouped_sentences(
+                code, [RuleFinding(code, page), RuleFinding(code, page + 1)]
+            )
+            assert all("{" not in text for text in (result.what, result.why, result.do)), code
 
 
 @pytest.mark.parametrize(
@@ -479,17 +480,17 @@ def test_active_content_that_an_earlier_release_stored_is_shown_as_it_is():
     assert what == "The PDF contains scripts and attached files."
 
 
-@pytest.mark.parametrize("path", [*RULES, *READERS], ids=str)
-def test_every_word_that_a_rule_stores_as_a_fact_is_marked_for_translation(path):
+def test_every_word_that_a_rule_stores_as_a_fact_is_marked_for_translation():
     """A fact is a single value, or a phrase within `_()` that names other facts in braces."""
-    for node in ast.walk(ast.parse((PROGRAM / path).read_text())):
-        if not isinstance(node, ast.Dict):
-            continue
-        for key, value in zip(node.keys, node.values, strict=True):
-            if isinstance(key, ast.Constant) and key.value in FACTS:
-                is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
-                is_unmarked = isinstance(value, ast.JoinedStr) or (is_text and value.value)
-                assert not is_unmarked, f"line {value.lineno}: {ast.unparse(value)}"
+    for path in (*RULES, *READERS):
+        for node in ast.walk(ast.parse((PROGRAM / path).read_text())):
+            if not isinstance(node, ast.Dict):
+                continue
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value in FACTS:
+                    is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+                    is_unmarked = isinstance(value, ast.JoinedStr) or (is_text and value.value)
+                    assert not is_unmarked, f"{path}:{value.lineno}: {ast.unparse(value)}"
 
 
 @pytest.mark.parametrize("path", ["reading/pdf/file_type.py", "reading/pdf/signature_policy.py"])
