@@ -34,24 +34,19 @@ def test_a_printed_document_is_recognised_and_filed(slug, readings):
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("slug", FURTHER)
-def test_a_scanned_document_is_recognised_and_filed(slug, readings):
+def test_a_scanned_document_is_filed_with_the_values_of_the_printed_one(slug, readings):
     reading = readings[f"{slug} scanned"]
     assert reading.used_ocr
     assert classify(reading).slug == slug
     verdict = checked(reading, declared=slug)
     assert (verdict.state, codes(verdict)) == ("ARCHIVED", [])
+    printed = checked(readings[slug], declared=slug)
+    assert [(each.name, each.value) for each in verdict.fields] == [
+        (each.name, each.value) for each in printed.fields
+    ]
 
 
 @pytest.mark.parametrize("slug", SIGNED)
 def test_an_unsigned_document_is_rejected(slug, readings):
     verdict = checked(readings[f"{slug} unsigned"], declared=slug)
     assert (verdict.state, verdict.primary.code) == ("REJECTED", "SIGNATURE_MISSING")
-
-
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("slug", FURTHER)
-def test_a_scan_gives_the_same_values_as_the_printed_document(slug, readings):
-    printed, scanned = (checked(readings[name]) for name in (slug, f"{slug} scanned"))
-    assert [(each.name, each.value) for each in scanned.fields] == [
-        (each.name, each.value) for each in printed.fields
-    ]

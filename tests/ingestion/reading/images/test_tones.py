@@ -199,7 +199,7 @@ def footer_only():
     return pixels
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("make", [dark_cover, photograph, half_in_negative, footer_only])
 def test_a_page_that_shows_something_is_not_blank(make):
     assert not read_pixels(make()).is_blank

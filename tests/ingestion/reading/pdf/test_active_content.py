@@ -108,6 +108,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize("hide", HIDDEN, ids=lambda hide: hide.__name__)
 def test_a_script_is_found_in_every_place(tmp_path, hide, how):
@@ -208,6 +209,7 @@ def link_to(address):
     return add
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize(
     "address",

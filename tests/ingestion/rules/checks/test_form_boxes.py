@@ -113,6 +113,7 @@ def test_captions_do_not_count_as_entries(name, rendition, reading):
     assert boxes.isdisjoint(read)
 
 
+@pytest.mark.sampled(3)
 @every_rendition
 @pytest.mark.parametrize("name", ["2 not ticked", "8 not ticked"])
 def test_a_choice_without_a_tick_is_reported(name, rendition, reading):
@@ -122,6 +123,7 @@ def test_a_choice_without_a_tick_is_reported(name, rendition, reading):
     assert sentence.startswith(f"Nothing is ticked in box {name[0]}")
 
 
+@pytest.mark.sampled(3)
 @every_rendition
 @pytest.mark.parametrize("name", ["None in 6", "N/A in 6", "None in 4"])
 def test_the_word_none_counts_as_an_entry(name, rendition, reading):

@@ -84,7 +84,7 @@ def test_every_value_and_its_page_is_expected(case, typed):
     assert found == FIELDS[case[:2]] | LISTS.get(case[:2], {})
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", FAULTY, ids=case_id)
 def test_a_fault_changes_only_its_own_values(case, typed):
     slug, _, _, fault = case

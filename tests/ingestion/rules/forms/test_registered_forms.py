@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pypdfium2
@@ -25,7 +26,7 @@ from samples.redrawn.descriptions import describe, read_redrawings
 from samples.renditions import make_scan
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes
-from tests.ingestion.rules.printed_documents import read_documents
+from tests.ingestion.rules.printed_documents import Readings, read_documents
 from tests.ingestion.rules.registered_forms import make_form, print_of, register, states
 from tests.marks import slower
 
@@ -57,34 +58,34 @@ def joined(*contents):
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    """Return the readings of the specimens, each of which is read once."""
+    """Return the readings of the specimens, each of which is made and read once."""
     specimens = {
-        **{f"{key} {name}": make_form(key, manners)
+        **{f"{key} {name}": partial(make_form, key, manners)
            for key in EDITIONS
            for name, manners in (("filled", None), ("mixed", MIXED))},
-        "blank": make_form(OLD, dict.fromkeys((*map(str, range(1, 12)),))),
-        "two editions": joined(make_form(OLD), make_form(OLDER)),
-        "no date": make_form(OLD, {"10": None}),
-        "in form fields": make_form(OLD, FIELDS),
-        "by hand": make_form(DCP, {"answer to question 1": None, **NOTHING_ELSE}),
-        "nothing": make_form(DCP, {**NOTHING_ELSE, **dict.fromkeys(QUESTIONS)}),
-        "contradiction": make_form(DCP, {}),
-        "certification": make_form("fda-3454-2009-10-redrawn"),
-        "no certification": make_form("fda-3454-2009-10-redrawn", {"certification": None}),
-        "no interest": make_form("fda-3455-2006-04-redrawn", {INTERESTS: None}),
-        "application": make_form("fda-1571-2013-07-redrawn"),
-        "application with gaps": make_form(
+        "blank": partial(make_form, OLD, dict.fromkeys((*map(str, range(1, 12)),))),
+        "two editions": lambda: joined(make_form(OLD), make_form(OLDER)),
+        "no date": partial(make_form, OLD, {"10": None}),
+        "in form fields": partial(make_form, OLD, FIELDS),
+        "by hand": partial(make_form, DCP, {"answer to question 1": None, **NOTHING_ELSE}),
+        "nothing": partial(make_form, DCP, {**NOTHING_ELSE, **dict.fromkeys(QUESTIONS)}),
+        "contradiction": partial(make_form, DCP, {}),
+        "certification": partial(make_form, "fda-3454-2009-10-redrawn"),
+        "no certification": partial(make_form, "fda-3454-2009-10-redrawn", {"certification": None}),
+        "no interest": partial(make_form, "fda-3455-2006-04-redrawn", {INTERESTS: None}),
+        "application": partial(make_form, "fda-1571-2013-07-redrawn"),
+        "application with gaps": partial(make_form,
             "fda-1571-2013-07-redrawn", dict.fromkeys(("1", "8", "11", "13", "14"))
         ),
-        "compliance": make_form("fda-3674-2012-03-redrawn"),
-        "no compliance": make_form("fda-3674-2012-03-redrawn", {"9": None, "12": None}),
-        "subentries": make_form(NEW, {"3": None, "4": Manner.BY_HAND}),
-        "disclosure": make_form("ctep-financial-disclosure", {"2": None}),
-        "disclosure blank": make_form(
+        "compliance": partial(make_form, "fda-3674-2012-03-redrawn"),
+        "no compliance": partial(make_form, "fda-3674-2012-03-redrawn", {"9": None, "12": None}),
+        "subentries": partial(make_form, NEW, {"3": None, "4": Manner.BY_HAND}),
+        "disclosure": partial(make_form, "ctep-financial-disclosure", {"2": None}),
+        "disclosure blank": partial(make_form,
             "ctep-financial-disclosure", dict.fromkeys(("", "1", "2", "3", "4"))
         ),
     }  # fmt: skip
-    return read_documents(tmp_path_factory.mktemp("forms"), specimens)
+    return Readings(tmp_path_factory.mktemp("forms"), specimens)
 
 
 def with_form(found):
@@ -99,6 +100,7 @@ def join_sentences(verdict):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", EDITIONS)
 def test_the_edition_is_recognised_by_its_print(readings, key):
     reading = readings[f"{key} filled"]
@@ -343,11 +345,11 @@ def test_the_description_of_a_form_names_its_file_if_it_is_wrong(tmp_path):
         read_description(file)
 
 
-@pytest.mark.parametrize("form", read_registered_forms().values(), ids=read_registered_forms())
-def test_each_box_of_a_form_lies_on_its_page_and_overlaps_no_other_box(form):
-    for page in form.pages:
+def test_each_box_of_a_form_lies_on_its_page_and_overlaps_no_other_box():
+    pages = [(key, page) for key, form in read_registered_forms().items() for page in form.pages]
+    for key, page in pages:
         for box in page.boxes:
-            assert 0 <= box.area.left < box.area.right <= page.width
-            assert 0 <= box.area.top < box.area.bottom <= page.height
+            assert 0 <= box.area.left < box.area.right <= page.width, (key, box)
+            assert 0 <= box.area.top < box.area.bottom <= page.height, (key, box)
             others = (each.area for each in page.boxes if each is not box)
-            assert not any(box.area.intersects(other) for other in others)
+            assert not any(box.area.intersects(other) for other in others), (key, box)

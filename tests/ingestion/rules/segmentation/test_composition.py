@@ -20,7 +20,7 @@ from samples.people_and_sites import get_sample_site
 from samples.renditions import make_scan
 from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
-from tests.ingestion.rules.printed_documents import make_printed, read_documents
+from tests.ingestion.rules.printed_documents import Readings, make_printed
 
 TODAY = date(2026, 11, 20)
 HERE, NEIGHBOUR = "1001", "1002"
@@ -66,29 +66,39 @@ def cv_that_lists_certificates():
     return output.getvalue()
 
 
-def binders():
+def licence(fault=None):
+    return sample("medical-licence", fault=fault)
+
+
+def gcp(where=HERE):
+    return sample("gcp-certificate", where)
+
+
+def letter_and_unsigned_1572():
     unsigned = sample("form-fda-1572", fault=DocumentFault.UNSIGNED)
-    expired = sample("medical-licence", fault=DocumentFault.EXPIRED)
-    gcp, licence = sample("gcp-certificate"), sample("medical-licence")
-    yield "letter and unsigned 1572", make_binder([sample("irb-approval"), unsigned])
-    yield "letter and expired certificate", make_binder([sample("irb-approval"), expired])
-    yield "eight", make_binder([sample(slug) for slug in list(PAGES)[:8]], turned=(2, 5))
-    yield "certificates of two people", make_binder([gcp, sample("gcp-certificate", NEIGHBOUR)])
-    yield "side by side", place_side_by_side(gcp, licence)
-    yield "one above the other", place_one_above_the_other(licence, gcp)
-    yield "two people's side by side", place_side_by_side(gcp, sample("gcp-certificate", NEIGHBOUR))
-    yield "not numbered", make_binder(unnumbered("irb-approval", "medical-licence", "cv"))
-    yield (
-        "scan: letter and unsigned 1572",
-        make_scan(make_binder([sample("irb-approval"), unsigned]), seed="1"),
-    )
-    yield "scan: side by side", make_scan(place_side_by_side(gcp, licence), seed="2")
-    yield "cv", cv_that_lists_certificates()
+    return make_binder([sample("irb-approval"), unsigned])
+
+
+BINDERS = {
+    "letter and unsigned 1572": letter_and_unsigned_1572,
+    "letter and expired certificate": lambda: make_binder(
+        [sample("irb-approval"), licence(DocumentFault.EXPIRED)]
+    ),
+    "eight": lambda: make_binder([sample(slug) for slug in list(PAGES)[:8]], turned=(2, 5)),
+    "certificates of two people": lambda: make_binder([gcp(), gcp(NEIGHBOUR)]),
+    "side by side": lambda: place_side_by_side(gcp(), licence()),
+    "one above the other": lambda: place_one_above_the_other(licence(), gcp()),
+    "two people's side by side": lambda: place_side_by_side(gcp(), gcp(NEIGHBOUR)),
+    "not numbered": lambda: make_binder(unnumbered("irb-approval", "medical-licence", "cv")),
+    "scan: letter and unsigned 1572": lambda: make_scan(letter_and_unsigned_1572(), seed="1"),
+    "scan: side by side": lambda: make_scan(place_side_by_side(gcp(), licence()), seed="2"),
+    "cv": cv_that_lists_certificates,
+}
 
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    return read_documents(tmp_path_factory.mktemp("binders"), dict(binders()))
+    return Readings(tmp_path_factory.mktemp("binders"), BINDERS)
 
 
 def verdict(reading, declared):
@@ -140,10 +150,11 @@ def verdict(reading, declared):
             "IRB approval on page 1; Form FDA 1572 on pages 2 to 3",
             marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             "scan: side by side",
             "gcp-certificate",
             "GCP certificate on page 1; medical licence on page 1",
+            marks=pytest.mark.slow,
         ),
     ],
 )
