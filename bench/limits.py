@@ -114,15 +114,23 @@ def portal_with(limit: SiteLimit) -> Iterator[tuple[SamplePortal, str]]:
 
 
 def ask_together(
-    key: str, url: str, requests: int, *, environment: dict[str, str] | None = None
+    key: str,
+    url: str,
+    requests: int,
+    *,
+    processes: int = PROCESSES,
+    environment: dict[str, str] | None = None,
 ) -> None:
     """Distribute the requests to several processes. Raises CalledProcessError if one fails."""
-    _run_processes("ask", key, url, str(requests // PROCESSES), environment=environment)
+    share = str(requests // processes)
+    _run_processes("ask", key, url, share, processes=processes, environment=environment)
 
 
-def _run_processes(*arguments: str, environment: dict[str, str] | None = None) -> None:
+def _run_processes(
+    *arguments: str, processes: int = PROCESSES, environment: dict[str, str] | None = None
+) -> None:
     command = [sys.executable, "-m", "bench.limits", *arguments]
-    running = [subprocess.Popen(command, env=environment) for _ in range(PROCESSES)]
+    running = [subprocess.Popen(command, env=environment) for _ in range(processes)]
     for process in running:
         if process.wait():
             raise subprocess.CalledProcessError(process.returncode, command)

@@ -79,6 +79,7 @@ QUICK_ON_BOTH = [
 # of several hosts.
 SLOW_ON_SQLITE = [
     HERE / "audit" / "ledger" / "test_writers.py",
+    HERE / "audit" / "signing" / "test_checkpoint_scheduler.py",
     HERE / "audit" / "signing" / "test_checkpoints.py",
     HERE / "audit" / "test_background_jobs.py",
     HERE / "audit" / "test_outbox.py",
@@ -87,13 +88,20 @@ SLOW_ON_SQLITE = [
     HERE / "ingestion" / "backup" / "test_restore.py",
     HERE / "ingestion" / "dispatch" / "test_cancelling.py",
     HERE / "ingestion" / "dispatch" / "test_claim_order.py",
+    HERE / "ingestion" / "dispatch" / "test_completion_polls.py",
     HERE / "ingestion" / "dispatch" / "test_recovery.py",
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
     HERE / "ingestion" / "dispatch" / "test_step_batcher.py",
+    HERE / "ingestion" / "operations" / "test_finding_check.py",
+    HERE / "ingestion" / "operations" / "test_metrics.py",
+    HERE / "ingestion" / "operations" / "test_retention.py",
+    HERE / "ingestion" / "operations" / "test_site_summaries.py",
+    HERE / "ingestion" / "review" / "test_assignments.py",
     HERE / "ingestion" / "review" / "test_decisions.py",
     HERE / "ingestion" / "storage" / "test_object_locks.py",
     HERE / "config" / "test_upgrade_to_outbox.py",
     HERE / "config" / "test_upgrade_to_parts.py",
+    HERE / "ingestion" / "test_extractions.py",
     HERE / "sites" / "test_export_audit.py",
 ]
 COMPARE_ROWS = row_check._find_differing_rows

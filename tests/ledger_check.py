@@ -1,6 +1,6 @@
 """Verifies the whole ledger after tests that use the database.
 
-Without the slow tests, this is done after one test in four, and only on SQLite: it took a tenth of
+Without the slow tests, this is done after one test in eight, and only on SQLite: it took a tenth of
 the time of all tests, and most tests of a file write the same entries.
 """
 
@@ -24,7 +24,7 @@ def _the_ledger_holds(request, settings):
         for name in used[:1]:
             request.getfixturevalue(name)
         yield
-        is_sample = crc32(request.node.nodeid.encode()) % 4 == 0 and connection.vendor == "sqlite"
+        is_sample = crc32(request.node.nodeid.encode()) % 8 == 0 and connection.vendor == "sqlite"
         if "not slow" in request.config.option.markexpr and not is_sample:
             return
         # Without entries and checkpoints there is nothing to contradict, but the triggers.

@@ -109,6 +109,7 @@ def page_of(row):
     return f"/admin/{PATHS.get(kind, 'ingestion')}/{kind}/{row.pk}/"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R04")
 @pytest.mark.parametrize("kind", UNDELETABLE)
 def test_a_refused_deletion_is_explained_and_recorded(client, administrator, rows, kind):
@@ -133,6 +134,7 @@ def test_a_refused_deletion_is_explained_and_recorded(client, administrator, row
         assert UNTIL in tried[0].detail["kept_because"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", UNDELETABLE)
 def test_no_page_offers_a_deletion_that_would_be_refused(client, administrator, rows, kind):
     before = queries.get_last_entry()

@@ -27,6 +27,7 @@ def exported_documents(folder):
     return sorted({json.loads(line)["doc_id"] for line in lines})
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R11")
 @pytest.mark.parametrize(
     ("options", "expected"),

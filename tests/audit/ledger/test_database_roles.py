@@ -26,12 +26,14 @@ COLUMN = {
     "audit_auditreview": "outcome",
 }
 REFUSED = r"must be owner|permission denied"
+needs_roles = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no roles")
 
 
 def owner_url(owner, name):
     return f"postgres://{owner['USER']}@{owner['HOST']}:{owner['PORT']}/{name}"
 
 
+@needs_roles
 @pytest.mark.requirement("R01")
 def test_the_application_adds_to_the_ledger_and_verifies_it(application_role):
     write(0, detail={"name": "A. Berg"})
@@ -40,8 +42,8 @@ def test_the_application_adds_to_the_ledger_and_verifies_it(application_role):
     assert (verdict.intact, verdict.entries) == (True, 21)
 
 
+@needs_roles
 @pytest.mark.requirement("R01")
-@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize(
     "attack",
     [
@@ -55,13 +57,16 @@ def test_the_application_adds_to_the_ledger_and_verifies_it(application_role):
         "CREATE TRIGGER mine BEFORE INSERT ON {table} EXECUTE FUNCTION audit_refuse()",
     ],
 )
-def test_the_application_cannot_change_the_ledger(application_role, table, attack):
+def test_the_application_cannot_change_the_ledger(application_role, attack):
     write(detail={"name": "A. Berg"})
-    with pytest.raises(DatabaseError, match=REFUSED):
-        sql(attack.format(table=table, column=COLUMN[table]))
+    assert set(COLUMN) == set(TABLES)
+    for table, column in COLUMN.items():
+        with pytest.raises(DatabaseError, match=REFUSED):
+            sql(attack.format(table=table, column=column))
     assert verify_ledger().intact
 
 
+@needs_roles
 @pytest.mark.parametrize(
     "attack",
     [
@@ -78,6 +83,7 @@ def test_the_application_cannot_remove_the_triggers(application_role, attack):
     assert append_only.find_missing_triggers(connection) == []
 
 
+@needs_roles
 def test_an_entry_that_does_not_extend_the_chain_is_refused_to_the_application(application_role):
     write()
     columns = sql(
@@ -98,6 +104,7 @@ def test_a_single_role_is_a_warning(transactional_db, request):
     assert database_roles.check_application_role(["default"]) == []
 
 
+@needs_roles
 def test_migrate_runs_as_the_owner_and_grants_the_application_its_rights(
     application_role, settings
 ):
@@ -116,6 +123,7 @@ def test_migrate_runs_as_the_owner_and_grants_the_application_its_rights(
         sql("DROP TABLE new_table")
 
 
+@needs_roles
 def test_a_dry_run_prints_the_grants(application_role):
     out = StringIO()
     call_command("grant_roles", "--dry-run", stdout=out)
@@ -123,6 +131,7 @@ def test_a_dry_run_prints_the_grants(application_role):
     assert f'GRANT SELECT, INSERT ON {ledger} TO "{APPLICATION}"' in out.getvalue()
 
 
+@needs_roles
 def test_only_the_owner_can_grant_the_rights(application_role, settings):
     with pytest.raises(CommandError, match="DATABASE_OWNER_URL is not set"):
         call_command("grant_roles")
@@ -147,6 +156,7 @@ def test_an_owner_url_of_another_database_is_an_error(settings):
     assert database_roles.check_owner_url() == []
 
 
+@needs_roles
 @pytest.mark.slow
 def test_two_roles_can_set_up_a_new_database(application_role, settings):
     owner, name = application_role, "siteledger_by_two_roles"

@@ -51,13 +51,13 @@ def start(name, limit="ten", stderr=None):
 
 
 def test_concurrent_processes_append_to_one_chain(transactional_db):
-    writers = [start(name) for name in ("ann", "ben", "cleo")]
+    writers = [start(name) for name in ("ann", "ben")]
     for writer in writers:
         writer.communicate()
-    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    assert [writer.returncode for writer in writers] == [0, 0]
     verdict = verify_ledger()
-    assert (verdict.intact, verdict.entries) == (True, 27)  # one of ten is rolled back
-    assert Study.objects.count() == 27
+    assert (verdict.intact, verdict.entries) == (True, 18)  # one of ten is rolled back
+    assert Study.objects.count() == 18
 
 
 def test_killed_writers_leave_a_valid_chain_and_no_partial_change(transactional_db):

@@ -116,7 +116,7 @@ def bucket_policy(bucket, monkeypatch, settings, request):
     return f"log {keys.read_published_keys()[-1].verifier.text}\nplace s3\nquorum none\n"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("signing", [sign_nothing, sign, sign_and_anchor, insert_time_stamp])
 @pytest.mark.parametrize("key_used", [keep_key, replace_key])
 @pytest.mark.parametrize("change", [edit_an_entry, remove_the_end])

@@ -101,6 +101,7 @@ TAMPERINGS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("seed", range(12))
 def test_the_first_break_does_not_depend_on_the_number_of_entries_read_at_once(

@@ -64,6 +64,7 @@ def test_the_report_contains_the_digests_of_its_tables(written):
         assert re.search(rf"{digest}\s+{name}", first)
 
 
+@pytest.mark.slow
 def test_failures_are_printed_and_listed_in_the_matrix(written):
     folder, output = written
     assert "R05 is FAILED: A trail that was altered" in output
@@ -73,6 +74,7 @@ def test_failures_are_printed_and_listed_in_the_matrix(written):
     assert len({row["requirement"] for row in rows(folder / "matrix.csv")}) == 40
 
 
+@pytest.mark.slow
 def test_operations_that_were_left_out_are_reported_as_not_run(written):
     results = {(row["result"], row["observed"]) for row in rows(written[0] / "oq.csv")}
     assert results == {("not run", "left out: --without-oq")}

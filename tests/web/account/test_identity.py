@@ -204,6 +204,7 @@ def test_a_person_who_takes_over_an_account_by_its_address_cannot_sign(ada, hele
     assert not document.qa_decisions.exists()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("cause", "deed"),
     [

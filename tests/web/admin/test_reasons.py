@@ -27,6 +27,7 @@ def text(answer):
     return answer.content.decode()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R03")
 @without_reason
 def test_a_change_without_a_reason_is_refused_with_a_message(administrator, site, why):
@@ -67,6 +68,7 @@ def test_people_who_can_only_view_a_record_see_no_field_for_a_reason(as_role, si
     assert "reason_for_change" not in text(page)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R03")
 @without_reason
 def test_nothing_is_deleted_without_a_reason(administrator, db, why):
@@ -81,6 +83,7 @@ def test_nothing_is_deleted_without_a_reason(administrator, db, why):
     assert latest(limit=1)[0].detail["reason"] == WHY
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R03")
 @without_reason
 def test_selected_records_are_not_deleted_without_a_reason(administrator, db, why):
@@ -96,6 +99,7 @@ def test_selected_records_are_not_deleted_without_a_reason(administrator, db, wh
     assert [entry.detail["reason"] for entry in latest(limit=2)] == [WHY, WHY]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R03")
 @without_reason
 def test_no_action_runs_without_a_reason(as_role, why):

@@ -17,6 +17,7 @@ from web.documents.page_display import MarkedArea
 from web.documents.page_images import build_page_image
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", SENTENCES)
 def test_the_page_of_a_document_says_what_the_matter_is(signed_in, site, mara, case):
     state, finding, sentence, advice = case

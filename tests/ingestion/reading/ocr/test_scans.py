@@ -305,7 +305,7 @@ def grainy(dpi=300):
 @each_engine
 def test_an_engine_reports_a_timeout(name):
     with pytest.raises(OcrFailed, match="OCR"):
-        get_engine(name, "eng").recognise(grainy(100), 100, 0.01)
+        get_engine(name, "eng").recognise(grainy(60), 60, 0.01)
 
 
 @each_engine

@@ -76,12 +76,9 @@ def test_typed_text_is_read_exactly(case, typed):
     assert values(case, verdict) == expected(case)
     assert verdict.state == "ARCHIVED"
     assert set(codes(verdict)) <= REMARKS
-
-
-@pytest.mark.parametrize("case", [case for case in TYPED if case[2] is DIGITAL], ids=case_id)
-def test_every_value_and_its_page_is_expected(case, typed):
-    found = {field.name: (field.value, field.page) for field in verdict_on(case, typed).fields}
-    assert found == FIELDS[case[:2]] | LISTS.get(case[:2], {})
+    if case[2] is DIGITAL:  # every value and its page is expected
+        found = {field.name: (field.value, field.page) for field in verdict.fields}
+        assert found == FIELDS[case[:2]] | LISTS.get(case[:2], {})
 
 
 @pytest.mark.sampled(4)
