@@ -17,6 +17,7 @@ pytestmark = [
 CONTENT = b"%PDF-1.7 the approval, as it came"
 
 
+@pytest.mark.slow
 def test_a_coordinator_signs_and_downloads_a_certified_copy(signed_in, site, mara, tmp_path):
     document = make_packet(site, mara, FILED, content=CONTENT).documents.get()
     (tmp_path / "incoming").write_bytes(CONTENT)

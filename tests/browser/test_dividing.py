@@ -124,6 +124,7 @@ def test_the_page_fits_a_narrow_screen(signed_in, rafael, file):
     assert axe.faults(page) == []
 
 
+@pytest.mark.slow
 def test_the_page_of_a_divided_file_lists_its_documents(signed_in, mara, file):
     two = Division((DocumentPart(FilePart(1, 2), "cv"), DocumentPart(FilePart(3, 6))))
     with ledger():

@@ -79,6 +79,7 @@ def test_the_dashboard_updates_itself_until_it_is_paused(signed_in, olu, site):
     expect(page.get_by_text("No worker heartbeat since")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_without_javascript_the_dashboard_is_complete_and_has_no_pause_button(signed_in, olu, site):
     hold(site)
     page = signed_in(olu, java_script_enabled=False)
@@ -87,6 +88,7 @@ def test_without_javascript_the_dashboard_is_complete_and_has_no_pause_button(si
     expect(page.get_by_role("img", name="Documents per hour, last 24 hours")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_coordinator_goes_from_a_missing_document_to_the_upload_form(signed_in, site):
     mara = make_user("mara", sites=(site, make_site("0417")))
     make_read(site, "irb-approval")

@@ -84,6 +84,7 @@ def test_a_review_of_the_trail_is_signed(sign_in, rafael, packet):
     assert (entry.event, entry.actor) == ("ledger.reviewed", rafael.actor_name)
 
 
+@pytest.mark.slow
 def test_an_export_is_created_and_downloaded_without_javascript(signed_in, rafael, packet, work):
     page = signed_in(rafael, java_script_enabled=False)
     page.goto("/admin/audit/export/")

@@ -140,6 +140,7 @@ def decided(document, person):
     return entry.event
 
 
+@pytest.mark.slow
 def test_a_signature_is_shown_with_the_decision(page, two, ines):
     decide(two[0], Action.RELEASE, ines)
     page.goto(f"/admin/review/{two[0].pk}/")

@@ -73,6 +73,7 @@ def test_a_running_shift_begins_no_more_documents_of_a_cancelled_batch(slow_batc
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.hosts
 def test_the_worker_of_another_host_stops_working_on_a_cancelled_batch(slow_batch, settings):
     batch, portal = slow_batch

@@ -277,6 +277,7 @@ def test_a_key_that_was_used_for_another_manifest_is_an_error(manifest):
         call_command("ingest_manifest", file, key="nightly-17", priority=1)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_killing_a_waiting_command_does_not_affect_the_work(manifest, settings):
     command = [sys.executable, "manage.py", "ingest_manifest", manifest({}, {}), "--wait"]

@@ -52,6 +52,7 @@ def test_a_killed_host_is_listed_for_a_day():
     assert WorkerHost.objects.count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_real_host_is_listed_while_it_runs(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"

@@ -70,6 +70,7 @@ def test_expected_values_exist_for_every_sample_type_and_country():
     assert set(FIELDS) == {(slug, where) for slug in PAGES for where in (AMERICAN, GERMAN)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", TYPED, ids=case_id)
 def test_typed_text_is_read_exactly(case, typed):
     verdict = verdict_on(case, typed)
