@@ -190,7 +190,9 @@ def read_states(filled_form: FilledForm, contents: Mapping[str, bytes]) -> Mappi
 
 
 async def _read(paths: Mapping[str, Path]) -> Mapping[str, DocumentReading]:
-    async with Reader(ReadingLimits(processes=1)) as reader:
+    # What is read does not depend on how busy the machine is.
+    limits = ReadingLimits(processes=1, page_seconds=300.0, task_seconds=900.0)
+    async with Reader(limits) as reader:
         found = {
             name: await reader.read(path, hashlib.sha256(path.read_bytes()).hexdigest())
             for name, path in paths.items()

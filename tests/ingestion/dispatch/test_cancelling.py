@@ -22,12 +22,12 @@ from tests.ingestion.hosts import eventually, find, worker_host
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OPS = Actor("system:tests", "ops")
-REQUESTS_PER_SECOND = 2.0  # of the slow portal
+REQUESTS_PER_SECOND = 0.25  # of the slow portal: half a minute for a batch
 
 
 @pytest.fixture
 def slow_batch(one_site, submit):
-    """A batch that takes several seconds, because its portal allows two requests per second."""
+    """A batch that takes half a minute, because its portal allows few requests."""
     limits = {one_site.expectations[0].site_id: SiteLimit(REQUESTS_PER_SECOND, 1)}
     with SamplePortal(one_site.directory, limits, faults=0) as portal:
         batch = submit(one_site, portal)
