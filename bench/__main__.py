@@ -22,7 +22,7 @@ BENCHES = {  # with their titles in the report
     "flow": "The flow, beside the plain design",
     "dispatch": "The job layer, beside the core alone",
     "reading": "Reading, beside the engine, OCRmyPDF and pypdf",
-    "pictures": "Page images, beside Tesseract, OCRmyPDF and RapidOCR",
+    "page_images": "Page images, beside Tesseract, OCRmyPDF and RapidOCR",
     "judging": "The cost of a born-digital page, beside an earlier state",
     "binders": "The division of files with several documents, beside a cut at each page",
     "ledger": "The ledger, beside the bare driver and hashing",

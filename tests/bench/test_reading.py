@@ -9,7 +9,7 @@ import pytest
 from bench.documents.generated import make_documents
 from bench.documents.scans import make_scans
 from bench.sides.accuracy import f1
-from bench.sides.pictures import COMPOSED, Score, score
+from bench.sides.page_images import COMPOSED, Score, score
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import merge_pages

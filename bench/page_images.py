@@ -1,8 +1,8 @@
 """Compares the reading of page images with Tesseract, OCRmyPDF and RapidOCR alone, in one run.
 
-`python -m bench.pictures [--quick] [--group GROUP ...] [--pages N] [--seeds SEED ...]` runs it, and
-docs/benchmarks describes what it measures. Every group is read by all sides. With `--sides ours`,
-the others are left out, to see the effect of a change quickly.
+`python -m bench.page_images [--quick] [--group GROUP ...] [--pages N] [--seeds SEED ...]` runs it,
+and docs/benchmarks describes what it measures. Every group is read by all sides. With `--sides
+ours`, the others are left out, to see the effect of a change quickly.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import mean
 
 from bench.results.report import Row, not_measured, program, run_benchmark
-from bench.sides.pictures import GROUPS, OCRMYPDF, OURS, RAPIDOCR, REAL, TESSERACT
+from bench.sides.page_images import GROUPS, OCRMYPDF, OURS, RAPIDOCR, REAL, TESSERACT
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, if present
 NO_CORPUS = "the corpus is absent"
@@ -48,7 +48,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
 
 def _measure(group: str, pages: int, seed: str, sides: Sequence[str]) -> Scores:
     """Return the scores of a group. It is read in a process of its own."""
-    command = [sys.executable, "-m", "bench.sides.pictures", group, str(pages), seed]
+    command = [sys.executable, "-m", "bench.sides.page_images", group, str(pages), seed]
     command += [str(CORPUS)] if CORPUS.exists() else []
     result = subprocess.run(
         [*command, "--sides", *sides], check=True, stdout=subprocess.PIPE, text=True

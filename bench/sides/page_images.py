@@ -1,6 +1,6 @@
 """Measures the accuracy of our reading of page images beside that of three other programs.
 
-`python -m bench.sides.pictures GROUP COUNT SEED [CORPUS]` reads COUNT pages of a group with each
+`python -m bench.sides.page_images GROUP COUNT SEED [CORPUS]` reads COUNT pages of a group with each
 side and prints JSON: for each side, the word F1 and the character error rate of each page. The
 group `real` consists of the pages of the corpus that have a ground truth.
 
