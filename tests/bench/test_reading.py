@@ -70,6 +70,7 @@ def test_repeated_words_count_repeatedly():
     assert f1([], ["a"]) == 0.0
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("group", ["hard photo", "faint", "inverted", "four-up", "columns"])
 def test_scans_are_the_same_for_the_same_seed_and_have_words(group):
     make = COMPOSED.get(group, partial(make_scans, group))
