@@ -5,8 +5,8 @@ coefficients are in `boundary_model.json`. At run time only additions and compar
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from math import exp
 from typing import Any, Self
@@ -47,6 +47,33 @@ class BoundaryModel:
                 node = low if values[position] <= limit else high
             log_odds += node
         return 1 / (1 + exp(-self.base - log_odds))
+
+    def bound(self, unknown: Container[str]) -> "BoundaryModel":
+        """Return a model without the `unknown` features, whose probability is never lower."""
+        known = tuple(name for name in self.features if name not in unknown)
+        positions = {self.features.index(name): at for at, name in enumerate(known)}
+        return replace(
+            self, features=known, trees=tuple(_bound(tree, positions) for tree in self.trees)
+        )
+
+
+def _bound(tree: Tree, positions: Mapping[int, int]) -> Tree:
+    """Return a tree of the features with these new positions that is never lower."""
+    if not isinstance(tree, tuple):
+        return tree
+    position, limit, low, high = tree
+    low, high = _bound(low, positions), _bound(high, positions)
+    if position not in positions:
+        return _higher(low, high)
+    return positions[position], limit, low, high
+
+
+def _higher(one: Tree, other: Tree) -> Tree:
+    """Return a tree with the higher result of two trees."""
+    if isinstance(one, tuple):
+        position, limit, low, high = one
+        return position, limit, _higher(low, other), _higher(high, other)
+    return _higher(other, one) if isinstance(other, tuple) else max(one, other)
 
 
 def _tree(content: Any) -> Tree:

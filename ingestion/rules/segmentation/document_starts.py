@@ -8,19 +8,26 @@ Two or four documents may also share one sheet (`shared_sheets`).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
 
 from ingestion.core.file_parts import Region
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules.segmentation.boundary_model import BoundaryModel, load_boundary_model
-from ingestion.rules.segmentation.page_comparison import compare_pages, continues_log
+from ingestion.rules.segmentation.page_comparison import (
+    ROW_FEATURES,
+    compare_pages,
+    compare_rows,
+    compare_without_rows,
+    continues_log,
+)
 from ingestion.rules.segmentation.page_evidence import (
     PageEvidence,
     collect_evidence,
     find_running_lines,
 )
-from ingestion.rules.segmentation.page_regions import cut_out, measure_character_width
+from ingestion.rules.segmentation.page_regions import WordPlaces, cut_out
 from ingestion.rules.segmentation.shared_sheets import find_reduced_pages, split_shared_sheet
 from ingestion.rules.segmentation.titles import recognise_type
 
@@ -92,9 +99,11 @@ class _Search:
     length: int = 0  # of the document before, in pages
     blanks: int = 0  # after the page before
     running: frozenset[str] = field(init=False)
+    bound: BoundaryModel = field(init=False)  # the model without the features of all rows
 
     def __post_init__(self) -> None:
         self.running = find_running_lines(self.pages)
+        self.bound = _bound_without_rows(self.model)
 
     def add(self, page: PageReading) -> None:
         """Add the next page of the file."""
@@ -102,9 +111,9 @@ class _Search:
         if self.starts and is_unread:  # such a page begins no document
             self.blanks += 1
             return
-        character_width = measure_character_width(page.words)
-        reduced = find_reduced_pages(page, character_width)
-        regions = split_shared_sheet(page)
+        places = WordPlaces(page.words)
+        reduced = find_reduced_pages(page, places)
+        regions = split_shared_sheet(page, places)
         if len(reduced) > len(regions):
             regions = reduced if self._are_documents(page, reduced) else ()
             self.is_certain = False
@@ -114,12 +123,12 @@ class _Search:
         elif len(self.pages) == 1:
             self.starts.append((page, None, 1.0))
         else:
-            self._add_whole(page, character_width)
+            self._add_whole(page, places)
         self.length += 1 + self.blanks
         self.blanks = 0
 
-    def _add_whole(self, page: PageReading, character_width: float) -> None:
-        one = collect_evidence(page, self.running, character_width)
+    def _add_whole(self, page: PageReading, places: WordPlaces) -> None:
+        one = collect_evidence(page, self.running, places)
         probability = self._probability(one)
         if probability >= MIN_PROBABILITY:
             self.starts.append((page, None, probability))
@@ -127,18 +136,27 @@ class _Search:
         self.earlier.append(one)
 
     def _probability(self, one: PageEvidence) -> float:
-        """Return the probability that a document begins with the next page."""
+        """Return the probability that a document begins with the next page.
+
+        If it is so low that the page certainly continues the document, the result is an upper
+        bound of it.
+        """
         if not self.earlier:  # even after a shared sheet
             return 1.0
-        features = compare_pages(one, self.earlier, length=self.length, blanks=self.blanks)
-        probability = self.model.probability(features)
+        features = compare_without_rows(one, self.earlier, length=self.length, blanks=self.blanks)
         if features["form"] > 1 or self._are_instructions(one):
             return 0.0
         doubt_from = DOUBT_FROM_IN_NUMBERING if _is_numbered_on(features) else self.model.doubt_from
+        probability = self.bound.probability(features)
+        if probability >= doubt_from:
+            features |= compare_rows(one, self.earlier)
+            probability = self.model.probability(features)
         if probability >= doubt_from or _shows_another_document(features):
             self.is_certain = False
+        if probability < MIN_PROBABILITY:
+            return probability
         if _may_belong(features, is_log_page=continues_log(one, self.earlier[0])):
-            return min(probability, MAX_DOUBTED_PROBABILITY)
+            return MAX_DOUBTED_PROBABILITY
         return probability
 
     def _are_instructions(self, one: PageEvidence) -> bool:
@@ -156,6 +174,12 @@ class _Search:
             )
             >= MIN_PROBABILITY
         )
+
+
+@lru_cache(maxsize=4)
+def _bound_without_rows(model: BoundaryModel) -> BoundaryModel:
+    """Return a model that gives an upper bound without the features of all rows."""
+    return model.bound(ROW_FEATURES)
 
 
 def _is_numbered_on(features: Mapping[str, float]) -> bool:

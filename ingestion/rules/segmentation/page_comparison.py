@@ -19,6 +19,17 @@ from ingestion.rules.segmentation.titles import (
     list_mentioned_types,
 )
 
+# The features of `compare_rows`.
+ROW_FEATURES = frozenset(
+    {
+        "head space",
+        "last gaps",
+        "table rows",
+        "repeated rows",
+        "head rows of first",
+        "gaps before",
+    }
+)
 _MAX_NEW_REFERENCES = 8
 _MAX_SIZE_DIFFERENCE = 4  # points
 _RECENT_PAGES = 5  # of a document with which a page is compared
@@ -34,6 +45,29 @@ def compare_pages(
     This document has `length` pages until here, with blank ones. `blanks` blank pages are directly
     before the page.
     """
+    features = compare_without_rows(one, earlier, length=length, blanks=blanks)
+    return {**features, **compare_rows(one, earlier)}
+
+
+def compare_rows(one: PageEvidence, earlier: Sequence[PageEvidence]) -> dict[str, float]:
+    """Return the features ROW_FEATURES of `compare_pages`, for which all rows are needed.
+
+    To find them takes longer than the other features, and they seldom decide.
+    """
+    first, before = earlier[0], earlier[-1]
+    repeated_rows = _find_similar(one.long_rows, first.long_rows)
+    return {
+        **one.row_features,
+        "repeated rows": len(repeated_rows) / max(len(one.long_rows), 1),
+        "head rows of first": float(len(repeated_rows & one.head_rows)),
+        "gaps before": before.row_features["last gaps"],
+    }
+
+
+def compare_without_rows(
+    one: PageEvidence, earlier: Sequence[PageEvidence], *, length: int, blanks: int
+) -> dict[str, float]:
+    """Return the features of `compare_pages` except ROW_FEATURES."""
     first, before = earlier[0], earlier[-1]
     recent = earlier[-_RECENT_PAGES:]
     page, other = one.page, before.page
@@ -51,7 +85,6 @@ def compare_pages(
     )
     known = frozenset().union(*(each.references for each in earlier))
     new_references = len(one.references - known)
-    repeated_rows = _find_similar(one.long_rows, first.long_rows)
     same_form = bool(page.forms and other.forms and page.forms[0].form == other.forms[0].form)
     return {
         **one.features,
@@ -122,11 +155,8 @@ def compare_pages(
         "tall head before": before.features["tall head"],
         "length": float(min(length, 10)),
         "blanks": float(min(blanks, 2)),
-        "repeated rows": len(repeated_rows) / max(len(one.long_rows), 1),
-        "head rows of first": float(len(repeated_rows & one.head_rows)),
         "new references": float(min(new_references, _MAX_NEW_REFERENCES)),
         "known references": 1 - new_references / len(one.references) if one.references else 0.0,
-        "gaps before": before.features["last gaps"],
         "form follows": float(same_form and page.forms[0].page == other.forms[0].page + 1),
     }
 

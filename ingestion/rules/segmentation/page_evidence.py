@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import log2
 from operator import sub
@@ -14,10 +14,13 @@ from typing import NamedTuple, Self
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.landmarks import score_page
-from ingestion.rules.segmentation.page_regions import measure_character_width
+from ingestion.rules.segmentation.page_regions import WordPlaces
 from ingestion.rules.segmentation.print_rows import (
+    HEAD_ROWS,
     MIN_TABLE_GAPS,
+    PageRows,
     count_gaps,
+    describe_head,
     describe_rows,
     find_rows,
 )
@@ -91,27 +94,26 @@ class PrintArea(NamedTuple):
     character_width: float = 0.0  # in points: the median of the longer words
 
     @classmethod
-    def of(cls, page: PageReading, character_width: float) -> Self:
+    def of(cls, page: PageReading, places: WordPlaces) -> Self:
         """Return the print of a page. One word in twenty may be outside of the text."""
         if not page.words or not page.width or not page.height:
             return cls()
-        lefts, tops, rights, bottoms = zip(*[box for _, box, _, _ in page.words], strict=True)
-        heights = list(map(sub, bottoms, tops))
+        heights = list(map(sub, places.bottoms, places.tops))
         upper_third = page.height / 3
         heads = [
             height
-            for (text, _, _, _), height, top in zip(page.words, heights, tops, strict=True)
-            if top < upper_third and len(text) > 1
+            for length, height, top in zip(places.lengths, heights, places.tops, strict=True)
+            if top < upper_third and length > 1
         ]
-        outside = len(lefts) // 20
+        outside = len(heights) // 20
         return cls(
             median(heights),
             max(heads, default=0.0),
-            sorted(lefts)[outside] / page.width,
-            sorted(rights)[-1 - outside] / page.width,
-            sorted(tops)[outside] / page.height,
-            max(bottoms) / page.height,
-            character_width,
+            sorted(places.lefts)[outside] / page.width,
+            sorted(places.rights)[-1 - outside] / page.width,
+            sorted(places.tops)[outside] / page.height,
+            max(places.bottoms) / page.height,
+            places.character_width,
         )
 
 
@@ -128,9 +130,8 @@ class PageEvidence:
     references: frozenset[str]  # numbers and codes
     heads: frozenset[str]  # the letters of the lines at the top and at the bottom
     print_area: PrintArea
-    rows: Sequence[str]  # the letters of the printed rows, from top to bottom
-    head_gaps: Sequence[int]  # the number of gaps between columns of each of the first rows
-    features: Mapping[str, float] = field(default_factory=dict)
+    printed: PageRows
+    features: Mapping[str, float]  # without those of `row_features`
 
     @cached_property
     def letters(self) -> frozenset[str]:
@@ -171,6 +172,16 @@ class PageEvidence:
         return bool(end) and not end.rstrip().endswith(_SENTENCE_END)
 
     @cached_property
+    def rows(self) -> Sequence[str]:
+        """Return the letters of the printed rows, from top to bottom."""
+        return _letters_of([row.text for row in self.printed.all()])
+
+    @cached_property
+    def row_features(self) -> Mapping[str, float]:
+        """Return the features for which all printed rows are needed."""
+        return describe_rows(self.printed.all(), self.print_area.character_width)
+
+    @cached_property
     def head_rows(self) -> frozenset[str]:
         """Return the letters of the first printed rows. Short rows are left out."""
         return _without_short(self.rows[:_HEAD_ROWS])
@@ -181,7 +192,8 @@ class PageEvidence:
 
         They are empty if no table begins among the first rows, or none of these rows is above it.
         """
-        for place, gaps in enumerate(self.head_gaps):
+        head = self.printed.first(_HEAD_ROWS)
+        for place, gaps in enumerate(count_gaps(head, self.print_area.character_width)):
             if place and gaps >= MIN_TABLE_GAPS:
                 return self.rows[: place + 1]
         return ()
@@ -271,15 +283,14 @@ def _long_words(lines: Sequence[str]) -> frozenset[str]:
 def collect_evidence(
     page: PageReading,
     running: frozenset[str] = frozenset(),
-    character_width: float | None = None,
+    places: WordPlaces | None = None,
 ) -> PageEvidence:
     """Return the evidence of a page. `running`: lines that are left out (`find_running_lines`).
 
-    `character_width` is what `measure_character_width` returns for the page, if it is known.
+    `places` are those of the words of the page, if they were listed already.
     """
     text = page.text
-    if character_width is None:
-        character_width = measure_character_width(page.words)
+    places = places or WordPlaces(page.words)
     lines = _split_lines(page)
     letters_of_lines = _letters_of(lines)
     if running:
@@ -295,14 +306,12 @@ def collect_evidence(
     )
     may_mention_attachment = any(each in folded for each in _STEMS_OF_ATTACHMENTS)
     bare = _find_bare_number(lines)
-    print_area = PrintArea.of(page, character_width)
-    printed = find_rows(page)
-    letters_of_rows = _letters_of([row.text for row in printed])
-    rows = [
-        (row, letters)
-        for row, letters in zip(printed, letters_of_rows, strict=True)
-        if letters not in running
-    ]
+    print_area = PrintArea.of(page, places)
+    printed = PageRows(
+        row
+        for row in find_rows(page, places)
+        if not running or _letters_of([row.text])[0] not in running
+    )
     first = lines[0] if lines else ""
     numbers = {number for number, _ in numbering}
     features = {
@@ -337,7 +346,7 @@ def collect_evidence(
         "introduces": float(
             first.endswith(":") and first.count(" ") + 1 >= _MIN_INTRODUCTION_WORDS
         ),
-        **describe_rows(page, [row for row, _ in rows], character_width),
+        **describe_head(page, printed.first(HEAD_ROWS), places.character_width),
     }
     return PageEvidence(
         page,
@@ -349,8 +358,7 @@ def collect_evidence(
         frozenset(_find_references(text)),
         _without_short(_edges_of(letters_of_lines)),
         print_area,
-        [letters for _, letters in rows],
-        count_gaps([row for row, _ in rows[:_HEAD_ROWS]], character_width),
+        printed,
         features,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from statistics import median
 
 from ingestion.core.file_parts import Region
@@ -19,17 +20,30 @@ def convert_region_to_box(page: PageReading, region: Region) -> Box:
     return Box(left * page.width, top * page.height, right * page.width, bottom * page.height)
 
 
-def measure_character_width(words: Sequence[Word]) -> float:
-    """Return the median width of a character in the longer words, in points; 0.0 if none is long.
+class WordPlaces:
+    """The words of a page, and their left, upper, right and lower edges in points.
 
-    It tells the size of print more exactly than the heights of words, which OCR often extends.
+    Several measures need them, and pages have hundreds of words, so they are listed once.
     """
-    widths = [
-        (right - left) / len(text)
-        for text, (left, _, right, _), _, _ in words
-        if len(text) >= MIN_MEASURED_CHARACTERS
-    ]
-    return median(widths) if widths else 0.0
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self.words = words
+        self.lengths = [len(word[0]) for word in words]  # characters
+        sides: Sequence[Sequence[float]] = list(zip(*[word[1] for word in words], strict=True))
+        self.lefts, self.tops, self.rights, self.bottoms = sides or ((), (), (), ())
+
+    @cached_property
+    def character_width(self) -> float:
+        """Return the median width of a character in the longer words, in points, or 0.0.
+
+        It tells the size of print more exactly than the heights of words, which OCR often extends.
+        """
+        widths = [
+            (right - left) / length
+            for length, left, right in zip(self.lengths, self.lefts, self.rights, strict=True)
+            if length >= MIN_MEASURED_CHARACTERS
+        ]
+        return median(widths) if widths else 0.0
 
 
 def cut_out(page: PageReading, region: Region) -> PageReading:

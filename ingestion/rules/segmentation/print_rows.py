@@ -5,14 +5,15 @@ inexactly. So rows are found by position, even on a skewed scan, and their sizes
 widths of characters.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from operator import sub
 from statistics import fmean, median
 from typing import NamedTuple
 
 from ingestion.reading.results import PageReading, Word
 from ingestion.rules.fields.levelled_lines import measure_slope
+from ingestion.rules.segmentation.page_regions import WordPlaces
 
 HEAD_ROWS = 4
 MIN_ROW_CHARACTERS, MIN_MEASURED_CHARACTERS = 3, 5
@@ -70,66 +71,98 @@ class PrintRow(NamedTuple):
         return sum([left - right > min_gap for (_, right), (left, _) in pairwise(sides)])
 
 
-def find_rows(page: PageReading) -> list[PrintRow]:
-    """Return the rows of a page from top to bottom, without very short ones."""
+class PageRows:
+    """The rows of a page from top to bottom, which are found as far down as they are needed."""
+
+    def __init__(self, rows: Iterable[PrintRow]) -> None:
+        self._found: list[PrintRow] = []
+        self._others = iter(rows)
+
+    def first(self, count: int) -> Sequence[PrintRow]:
+        """Return so many rows at the top, or fewer if the page has no more."""
+        self._found += islice(self._others, max(count - len(self._found), 0))
+        return self._found[:count]
+
+    def all(self) -> Sequence[PrintRow]:
+        """Return all rows."""
+        self._found += self._others
+        return self._found
+
+
+def find_rows(page: PageReading, places: WordPlaces | None = None) -> Iterator[PrintRow]:
+    """Yield the rows of a page from top to bottom, without very short ones.
+
+    `places` are those of the words of the page, if they were listed already.
+    """
+    places = places or WordPlaces(page.words)
     slope = measure_slope(page)
-    placed = [
-        ((top + bottom) / 2 - slope * (left + right) / 2, bottom - top, word)
-        for word in page.words
-        for left, top, right, bottom in (word.box,)
-    ]
-    placed.sort(key=itemgetter(0))
-    groups: list[list[tuple[float, float, Word]]] = []
-    for each in placed:
-        if groups:
-            group = groups[-1]
+    tops, bottoms = places.tops, places.bottoms
+    centres = [(top + bottom) / 2 for top, bottom in zip(tops, bottoms, strict=True)]
+    if slope:
+        sides = zip(centres, places.lefts, places.rights, strict=True)
+        centres = [centre - slope * (left + right) / 2 for centre, left, right in sides]
+    heights = list(map(sub, bottoms, tops))
+    order = sorted(range(len(centres)), key=centres.__getitem__)
+    group: list[int] = []
+    for each in order:
+        if group:
             before = group[len(group) // 2]
-            height = max(min(each[1], before[1]), MIN_WORD_HEIGHT)
-            if each[0] - before[0] < MAX_ROW_DROP * height:
-                group.append(each)
-                continue
-        groups.append([each])
-    rows = [
-        PrintRow(
-            sorted([word for _, _, word in group], key=_get_left),
-            group[len(group) // 2][0],
-        )
-        for group in groups
-    ]
-    return [row for row in rows if row.characters >= MIN_ROW_CHARACTERS]
+            height = max(min(heights[each], heights[before]), MIN_WORD_HEIGHT)
+            if centres[each] - centres[before] >= MAX_ROW_DROP * height:
+                yield from _row_of(group, places, centres)
+                group = []
+        group.append(each)
+    if group:
+        yield from _row_of(group, places, centres)
 
 
-def _get_left(word: Word) -> float:
-    return word[1][0]  # takes half the time of the names, and pages have hundreds of words
+def _row_of(
+    group: Sequence[int], places: WordPlaces, centres: Sequence[float]
+) -> Iterator[PrintRow]:
+    """Yield the row with these words, unless it is very short."""
+    lengths, words = places.lengths, places.words
+    if sum([lengths[each] for each in group]) >= MIN_ROW_CHARACTERS:
+        ordered = sorted(group, key=places.lefts.__getitem__)
+        yield PrintRow([words[each] for each in ordered], centres[group[len(group) // 2]])
 
 
-def describe_rows(
-    page: PageReading, rows: Sequence[PrintRow], character_width: float
+def describe_head(
+    page: PageReading, head: Sequence[PrintRow], character_width: float
 ) -> Mapping[str, float]:
-    """Return the features of the rows of a page for the model of boundaries.
+    """Return the features of the first HEAD_ROWS rows of a page for the model of boundaries.
 
     `character_width` is the usual width of a character on the page, in points; 0.0 if unknown.
-    The first rows of a document are often larger or centred, and with white space below them. Those
-    of a later page may continue a table.
+    The first rows of a document are often larger or centred. Those of a later page may continue a
+    table.
     """
-    head = rows[:HEAD_ROWS]
     widths = [
         row.character_width / character_width
         for row in head
         if character_width and row.characters >= MIN_MEASURED_CHARACTERS
     ]
+    gaps = count_gaps(head[: HEAD_ROWS - 1], character_width)
+    return {
+        "wide head": min(max(widths, default=0.0), MAX_WIDTH_RATIO),
+        "centred head": float(sum(row.is_centred(page.width) for row in head)),
+        "first row width": (head[0].right - head[0].left) / page.width if head else 0.0,
+        "first gaps": float(min(gaps[0], MAX_GAPS)) if gaps else 0.0,
+        "head gaps": float(min(max(gaps, default=0), MAX_GAPS)),
+    }
+
+
+def describe_rows(rows: Sequence[PrintRow], character_width: float) -> Mapping[str, float]:
+    """Return the features of all rows of a page for the model of boundaries.
+
+    The first rows of a document often have white space below them. The rows of a later page may be
+    those of a table. `character_width` is as in `describe_head`.
+    """
     gaps = count_gaps(rows, character_width)
     pitches = [below.centre - row.centre for row, below in pairwise(rows)]
     usual_pitch = median(pitches) if pitches else 0.0
     return {
-        "wide head": min(max(widths, default=0.0), MAX_WIDTH_RATIO),
-        "centred head": float(sum(row.is_centred(page.width) for row in head)),
-        "first row width": (rows[0].right - rows[0].left) / page.width if rows else 0.0,
         "head space": min(max(pitches[: HEAD_ROWS - 1]) / usual_pitch, MAX_GAP_RATIO)
         if usual_pitch
         else 0.0,
-        "first gaps": float(min(gaps[0], MAX_GAPS)) if gaps else 0.0,
-        "head gaps": float(min(max(gaps[: HEAD_ROWS - 1], default=0), MAX_GAPS)),
         "last gaps": float(min(max(gaps[1 - HEAD_ROWS :], default=0), MAX_GAPS)),
         "table rows": fmean(each >= MIN_TABLE_GAPS for each in gaps) if gaps else 0.0,
     }

@@ -8,9 +8,9 @@ from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.landmarks import MIN_TITLE_SHARE, has_type_landmarks
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.segmentation.page_regions import (
+    WordPlaces,
     convert_region_to_box,
     cut_out,
-    measure_character_width,
 )
 from ingestion.rules.segmentation.titles import (
     Title,
@@ -32,20 +32,18 @@ MAX_SIDE_WIDTH, MAX_HALF_WIDTH = 3.45, 2.8  # side by side, and at half their si
 MIN_SIDE_MARGIN = 0.22  # share of the width beside pages that are reduced to half their height
 
 
-def find_reduced_pages(
-    page: PageReading, character_width: float | None = None
-) -> tuple[Region, ...]:
+def find_reduced_pages(page: PageReading, places: WordPlaces | None = None) -> tuple[Region, ...]:
     """Return the regions of a sheet onto which pages were copied smaller, or ().
 
-    White bands cross the middle of the sheet between them, and their print is small.
-    `character_width` is what `measure_character_width` returns for the page, if it is known.
+    White bands cross the middle of the sheet between them, and their print is small. `places` are
+    those of the words of the page, if they were listed already.
     """
-    width = measure_character_width(page.words) if character_width is None else character_width
+    places = places or WordPlaces(page.words)
+    width = places.character_width
     if not width or width > MAX_SIDE_WIDTH:
         return ()
-    boxes = [word.box for word in page.words]
-    has_columns = not _find_near_middle([(box.left, box.right) for box in boxes], page.width)
-    has_rows = _has_two_rows(page)
+    has_columns = not _find_near_middle(places.lefts, places.rights, page.width)
+    has_rows = _has_two_rows(page, places)
     regions: tuple[Region, ...] = ()
     if has_columns and page.width > page.height:
         regions = SIDE_BY_SIDE
@@ -53,43 +51,48 @@ def find_reduced_pages(
         margin = MIN_SIDE_MARGIN * page.width
         if has_columns:
             regions = QUARTERS
-        elif all(box.left > margin and box.right < page.width - margin for box in boxes):
+        elif min(places.lefts) > margin and max(places.rights) < page.width - margin:
             regions = ONE_ABOVE_THE_OTHER
     areas = [convert_region_to_box(page, region) for region in regions]
     are_filled = all(
-        sum(area.contains_centre_of(box) for box in boxes) >= MIN_WORDS for area in areas
+        sum(area.contains_centre_of(word.box) for word in page.words) >= MIN_WORDS for area in areas
     )
     return regions if are_filled else ()
 
 
-def _has_two_rows(page: PageReading) -> bool:
+def _has_two_rows(page: PageReading, places: WordPlaces) -> bool:
     """Return whether a white band crosses a sheet from left to right in its middle.
 
     On a sheet that was scanned askew, the number of a page may be close to the middle.
     """
     middle = page.height / 2
-    sides = [(top, bottom) for _, (_, top, _, bottom), _, _ in page.words]
-    near = _find_near_middle(sides, page.height)
-    if len(near) > MAX_GUTTER_WORD_SHARE * len(sides):
+    near = _find_near_middle(places.tops, places.bottoms, page.height)
+    if len(near) > MAX_GUTTER_WORD_SHARE * len(places.words):
         return False
     return not any(top < middle < bottom for top, bottom in near)
 
 
 def _find_near_middle(
-    sides: Sequence[tuple[float, float]], length: float
+    starts: Sequence[float], ends: Sequence[float], length: float
 ) -> Sequence[tuple[float, float]]:
     """Return the beginnings and ends of words that are close to the middle of a sheet."""
     low, high = length / 2 - GUTTER * length, length / 2 + GUTTER * length
-    return [side for side in sides if side[0] < high and side[1] > low]
+    return [
+        (start, end) for start, end in zip(starts, ends, strict=True) if start < high and end > low
+    ]
 
 
-def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
-    """Return the two halves of a sheet that contains two documents, or () if it contains one."""
-    has_columns = _has_two_columns(page)
-    if not (has_columns or _has_two_rows(page)):
-        return ()
+def split_shared_sheet(page: PageReading, places: WordPlaces | None = None) -> tuple[Region, ...]:
+    """Return the two halves of a sheet that contains two documents, or () if it contains one.
+
+    `places` are those of the words of the page, if they were listed already.
+    """
     titles = find_titles_in_text(page.text)
-    texts = page.text.splitlines() if titles else []
+    places = places or WordPlaces(page.words)
+    has_columns = bool(titles) and _has_two_columns(page, places)
+    if not titles or not (has_columns or _has_two_rows(page, places)):
+        return ()
+    texts = page.text.splitlines()
     lines = tuple(zip(texts, fuzzy_phrases.fold_words(texts), strict=True))
     in_lines = _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
     if len(in_lines) < 2:
@@ -99,7 +102,7 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
         halves = SIDE_BY_SIDE
     elif (
         (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE))
-        and _has_two_rows(page)
+        and _has_two_rows(page, places)
         and _show_two_documents(page, [*_find_titles_in(above, titles, MIN_TITLE_SHARE), *lower])
     ):
         halves = ONE_ABOVE_THE_OTHER
@@ -115,10 +118,12 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     return halves if are_two else ()
 
 
-def _has_two_columns(page: PageReading) -> bool:
+def _has_two_columns(page: PageReading, places: WordPlaces) -> bool:
     middle = page.width / 2
-    crossing = sum([left < middle < right for _, (left, _, right, _), _, _ in page.words])
-    return crossing <= MAX_MIDDLE_WORD_SHARE * len(page.words)
+    crossing = sum(
+        [left < middle < right for left, right in zip(places.lefts, places.rights, strict=True)]
+    )
+    return crossing <= MAX_MIDDLE_WORD_SHARE * len(places.words)
 
 
 def _find_titles_in(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from hashlib import sha256
+from itertools import permutations
 
 import pytest
 
@@ -10,7 +11,11 @@ from ingestion.reading.results import Box, RegisteredPage, TextSource, Word
 from ingestion.rules.document_types import BOUNDARY_MODEL_FILE, RULES_VERSION
 from ingestion.rules.segmentation.boundary_model import load_boundary_model
 from ingestion.rules.segmentation.document_starts import find_document_starts
-from ingestion.rules.segmentation.page_comparison import compare_pages, continues_log
+from ingestion.rules.segmentation.page_comparison import (
+    ROW_FEATURES,
+    compare_pages,
+    continues_log,
+)
 from ingestion.rules.segmentation.page_evidence import collect_evidence, find_running_lines
 from ingestion.rules.segmentation.page_regions import cut_out
 from ingestion.rules.segmentation.shared_sheets import (
@@ -310,3 +315,13 @@ def test_later_pages_and_instructions_of_a_registered_form_belong_to_it():
     found = find_document_starts(reading)
     assert len(found.starts) == 1
     assert found.is_certain
+
+
+def test_the_bound_of_the_model_is_never_lower_than_the_model():
+    model = load_boundary_model()
+    bound = model.bound(ROW_FEATURES)
+    pages = [page_of(slug) for slug in SLUGS] + [make_page(*PROSE), make_page("Other")]
+    for one, other in permutations(pages, 2):
+        features = compare(one, other)
+        known = {name: value for name, value in features.items() if name not in ROW_FEATURES}
+        assert bound.probability(known) >= model.probability(features)

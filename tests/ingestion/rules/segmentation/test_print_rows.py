@@ -7,8 +7,13 @@ import pytest
 from ingestion.reading.results import Box, TextSource
 from ingestion.rules.segmentation.page_comparison import compare_pages
 from ingestion.rules.segmentation.page_evidence import collect_evidence
-from ingestion.rules.segmentation.page_regions import measure_character_width
-from ingestion.rules.segmentation.print_rows import describe_rows, find_rows
+from ingestion.rules.segmentation.page_regions import WordPlaces
+from ingestion.rules.segmentation.print_rows import (
+    HEAD_ROWS,
+    describe_head,
+    describe_rows,
+    find_rows,
+)
 from tests.ingestion.rules.pages import make_page
 
 PROSE = tuple(
@@ -27,7 +32,8 @@ def described(*lines):
 
 
 def describe(page):
-    return describe_rows(page, find_rows(page), measure_character_width(page.words))
+    rows, width = list(find_rows(page)), WordPlaces(page.words).character_width
+    return {**describe_head(page, rows[:HEAD_ROWS], width), **describe_rows(rows, width)}
 
 
 def compare(page, other):
@@ -36,7 +42,7 @@ def compare(page, other):
 
 def widened(page, row, factor):
     """Return the page with the characters of one row this much wider."""
-    top = find_rows(page)[row].words[0].box.top
+    top = list(find_rows(page))[row].words[0].box.top
     words = tuple(
         word._replace(box=word.box._replace(right=word.box.left + factor * _width(word)))
         if word.box.top == top
@@ -70,7 +76,7 @@ def test_the_rows_of_a_skewed_scan_stay_apart():
         )
         for word in page.words
     )
-    rows = find_rows(replace(page, words=skewed))
+    rows = list(find_rows(replace(page, words=skewed)))
     assert [row.text for row in rows] == list(PROSE)
 
 
