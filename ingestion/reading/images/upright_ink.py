@@ -1,5 +1,6 @@
 """Turns ink that may be the words of a stamp upright, without its frame, in the size for OCR."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import inf
@@ -225,7 +226,9 @@ def _refine_turn(ink: Mask, rough: float) -> float:
         middles, levels = (lefts + rights)[is_letter] / 2, (tops + bottoms)[is_letter] / 2
         if len(middles) < MIN_LETTERS or np.ptp(middles) < np.ptp(levels):
             break
-        turn += float(np.degrees(np.arctan(np.polyfit(middles, levels, 1)[0])))
+        away = middles - middles.mean()
+        slope = float(away @ levels) / float(away @ away)  # of the line that fits best
+        turn += math.degrees(math.atan(slope))
     else:
         return turn
     return _sharpest_turn(small, rough)
@@ -252,9 +255,9 @@ def _sharpest_turn(ink: Mask, rough: float) -> float:
     # Letters have straight edges at their top and at their bottom, so the rows change abruptly.
     sharpness = []
     for step in steps:
-        rows = np.round(_turn_down(x, y, rough + step)).astype(int)
-        counts = np.bincount(rows - rows.min(), minlength=2).astype(float)
-        sharpness.append(float(np.square(np.diff(counts)).sum()))
+        rows = np.rint(_turn_down(x, y, rough + step)).astype(np.intp)
+        edges = np.diff(np.bincount(rows - rows.min(), minlength=2))
+        sharpness.append(int(edges @ edges))
     return rough + float(steps[int(np.argmax(sharpness))])
 
 

@@ -67,8 +67,9 @@ _FORMAT_CALL = (
 _FORMAT_CALLS_ONLY = re.compile(rf"\s*+(?:{_FORMAT_CALL})++")
 _SIGNATURE_NAME = b"/Sig"
 # Any of the names above as qpdf writes it: without the escapes that a file may hide it behind.
+# Links to plain addresses are left out, because many files have hundreds of them.
 _ACTIVE_NAME = re.compile(
-    rb"/(?:%b)(?![^\s()<>\[\]{}/%%])"
+    rb"/(?!URI\s*(?:\((?:https?:|mailto:|tel:|www\.)|[/>]))(?:%b)(?![^\s()<>\[\]{}/%%])"
     % b"|".join(sorted(name[1:].encode() for name in {*KIND_FLAGS, *KEY_FLAGS, *ADDRESS_KEYS}))
 )
 _XFA_SCRIPT = re.compile(rb"<(?:[\w.-]+:)?script\b")  # an XFA form is XML

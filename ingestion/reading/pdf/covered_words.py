@@ -32,13 +32,17 @@ def find_covered_words(
 
     `areas` are the places of paths and images among the objects, with their bounds.
     """
+    texts = [place for place, item in enumerate(objects) if item.kind == pdfium.FPDF_PAGEOBJ_TEXT]
+    if not texts:
+        return
     width, height = page.get_size()
     max_area = MAX_COVER_SHARE * width * height  # of a cover, in square points
     _, low, _, high = page.get_bbox()
     covers = [
         (place, rect)
         for place, rect in areas
-        if rect[2] - rect[0] >= MIN_COVER_WIDTH_POINTS
+        if place > texts[0]
+        and rect[2] - rect[0] >= MIN_COVER_WIDTH_POINTS
         and rect[3] - rect[1] >= MIN_COVER_HEIGHT_POINTS
         and (rect[2] - rect[0]) * (rect[3] - rect[1]) <= max_area
         and not _is_running_head(objects[place], rect, (low, high))
@@ -46,9 +50,6 @@ def find_covered_words(
         and pdfium.FPDFText_GetBoundedText(layer, rect[0], rect[3], rect[2], rect[1], None, 0)
     ]
     if not covers:
-        return
-    texts = [place for place, item in enumerate(objects) if item.kind == pdfium.FPDF_PAGEOBJ_TEXT]
-    if not texts or covers[-1][0] < texts[0]:
         return
     rects = np.array(list_object_rects(objects[place] for place in texts))
     to_box = make_point_transform(page)

@@ -18,6 +18,7 @@ from ingestion.reading.images.page_objects import (
     iter_annotations,
     iter_page_objects,
 )
+from ingestion.reading.images.pdfium_calls import get_text_render_mode
 from ingestion.reading.images.render import PlacedImage, list_images
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import PageReading, TextSource, drop_repetitions
@@ -146,6 +147,7 @@ def _flatten_annotations(pages: OpenPages, number: int, limits: ReadingLimits) -
 
 def _has_hidden_text(objects: Sequence[PageObject]) -> bool:
     """Return whether some text of a page is drawn in invisible mode, as OCR layers are."""
-    mode_of = pdfium.FPDFTextObj_GetTextRenderMode
-    modes = (mode_of(item.raw) for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_TEXT)
-    return pdfium.FPDF_TEXTRENDERMODE_INVISIBLE in modes
+    invisible, text = pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_PAGEOBJ_TEXT
+    return any(
+        item.kind == text and get_text_render_mode(item.raw) == invisible for item in objects
+    )

@@ -91,10 +91,10 @@ def _matching(reading: DocumentReading) -> Iterator[str]:
         return
     lines = [line for line in reading.pages[0].text.splitlines() if line.strip()][:HEADING_LINES]
     titles = [line for line in lines if len(line) <= MAX_TITLE_CHARACTERS]
+    heading = "\n".join(titles)
     for kind in LOOKALIKES:
-        if any(
-            fuzzy_phrases.contains_phrase(line, title) for line in titles for title in kind.titles
-        ):
+        possible = [each for each in kind.titles if fuzzy_phrases.may_contain_phrase(heading, each)]
+        if any(fuzzy_phrases.contains_phrase(line, title) for line in titles for title in possible):
             yield kind.noun
     text = reading.text
     for kind in LOOKALIKES:

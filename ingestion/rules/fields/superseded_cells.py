@@ -16,14 +16,18 @@ _NOUN = (
     r"(?:\s(?:approvals?|approved|versions?|values?|periods?|reviews?|submissions?|entry|text"
     r"|wording|dates?|documents?|details|information|status))*"
 )
-_OLD = re.compile(
-    rf"(?i)(?:the\s)?(?:previous(?:ly)?|prior|former(?:ly)?|old|superseded|replaced|earlier|last"
-    rf"|existing|before|was){_NOUN}"
-)
-_CURRENT = re.compile(rf"(?i)(?:the\s)?(?:current(?:ly)?|present){_NOUN}")
-_NEW = re.compile(
-    rf"(?i)(?:the\s)?(?:new(?:ly)?|revised|amended|proposed|updated|renewed|latest|after|now)"
-    rf"{_NOUN}"
+_OLD_WORDS = (
+    "previous", "previously", "prior", "former", "formerly", "old", "superseded", "replaced",
+    "earlier", "last", "existing", "before", "was",
+)  # fmt: skip
+_CURRENT_WORDS = ("current", "currently", "present")
+_NEW_WORDS = (
+    "new", "newly", "revised", "amended", "proposed", "updated", "renewed", "latest", "after",
+    "now",
+)  # fmt: skip
+_OLD, _CURRENT, _NEW = (
+    re.compile(rf"(?i)(?:the\s)?(?:{'|'.join(words)}){_NOUN}")
+    for words in (_OLD_WORDS, _CURRENT_WORDS, _NEW_WORDS)
 )
 # The heads of two columns in the order of the text, which is faster to search than the lines.
 _HAS_HEADS = re.compile(
@@ -32,6 +36,8 @@ _HAS_HEADS = re.compile(
     rf"|\b{_CURRENT.pattern[4:]}\s+{_NEW.pattern[4:]}(?!\w)"
     rf"|\b{_NEW.pattern[4:]}\s+{_CURRENT.pattern[4:]}(?!\w)"
 )
+_KINDS_OF_HEADS = tuple(map(frozenset, (_OLD_WORDS, _CURRENT_WORDS, _NEW_WORDS)))
+_WORD = re.compile("[a-z]+")
 _MAX_OFFSET = 6.0  # points between the left edges of the cells of a column
 
 
@@ -44,6 +50,9 @@ def without_superseded_cells(reading: DocumentReading) -> DocumentReading:
 
 
 def _without_superseded_cells(page: PageReading) -> PageReading:
+    written = set(_WORD.findall(page.text.casefold()))
+    if sum(not kind.isdisjoint(written) for kind in _KINDS_OF_HEADS) < 2:
+        return page  # two heads have words of two kinds, and the search takes much longer
     if not _HAS_HEADS.search(page.text):
         return page
     lines = split_lines(page)

@@ -17,6 +17,7 @@ from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.persons.person_roles import find_investigators, has_other_role
+from ingestion.rules.fields.slashed_captions import SlashedValue, find_slashed_values
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import FieldValue
 
@@ -40,6 +41,7 @@ class SearchedDocument:
     labels: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # by the field's name
     lines: dict[int, list[TextLine]] = field(default_factory=dict)
     heads: dict[int, list[tuple[TextLine, str]]] = field(default_factory=dict)
+    slashed: dict[int, list[SlashedValue]] = field(default_factory=dict)
     dates: dict[int, list[DateInContext]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -61,6 +63,12 @@ class SearchedDocument:
         if page.number not in self.lines:
             self.lines[page.number] = split_lines(page)
         return self.lines[page.number]
+
+    def slashed_values_of(self, page: PageReading) -> list[SlashedValue]:
+        """Return the parts of the values of a page whose captions slashes separate."""
+        if page.number not in self.slashed:
+            self.slashed[page.number] = list(find_slashed_values(self.lines_of(page)))
+        return self.slashed[page.number]
 
     def heads_of(self, page: PageReading) -> list[tuple[TextLine, str]]:
         """Return the lines of a page that may be heads of columns, each with its folded letters."""

@@ -8,7 +8,6 @@ from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import role_of_caption
 from ingestion.rules.fields.searches.found_values import RANK_OF_ROLES, FoundValue
 from ingestion.rules.fields.searches.searched_document import LIST_KINDS, SearchedDocument
-from ingestion.rules.fields.slashed_captions import find_slashed_values
 from ingestion.rules.fields.values import SCAN_SOURCES, parse_value, value_of_words, words_at
 
 
@@ -20,7 +19,7 @@ def search_slashed_captions(document: SearchedDocument, spec: FieldSpec) -> Iter
     for page in document.reading.pages:
         if "/" not in page.text:
             continue
-        for part in find_slashed_values(document.lines_of(page)):
+        for part in document.slashed_values_of(page):
             rank = _rank(part.captions, spec, labels)
             parsed = rank is not None and parse_value(
                 part.text,

@@ -124,6 +124,8 @@ def search_investigator_cells(document: SearchedDocument, spec: FieldSpec) -> It
 
 def _before_comma(text: str) -> str:
     """Return the name of a text in which a role or a department follows behind a comma."""
+    if "," not in text:
+        return text
     name = person_names.trim(text)
     return name if text[len(name) :].startswith(",") and text.startswith(name) else text
 
