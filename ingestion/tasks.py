@@ -10,11 +10,13 @@ from django.core.management import call_command
 from django.db import close_old_connections, connections
 
 from audit import background_jobs
+from audit.ledger.actors import OPERATIONS, Actor
 from audit.verification import runs
 from ingestion import notifications
 from ingestion.dispatch import shift, wakeup
 from ingestion.dispatch.processes import drain, worker_presence
 from ingestion.documents import expiries
+from ingestion.intake import retrying
 from ingestion.learning import training
 from ingestion.operations import retention, site_summaries
 from ingestion.storage import archive_verification, object_locks
@@ -94,6 +96,12 @@ def retry_lock_changes() -> None:
     """Start a job for changes of locks that failed, when their wait is over."""
     with _own_connections():
         object_locks.queue_due_changes()
+
+
+def retry_installed_languages() -> None:
+    """Queue the documents again that were held for a language that is installed now."""
+    with _own_connections():
+        retrying.retry_installed_languages(by=Actor.software("installed languages", OPERATIONS))
 
 
 def learn_from_decisions() -> None:

@@ -21,6 +21,7 @@ from ingestion.documents.chunks import create_requeue_chunk
 from ingestion.intake import corrections
 from ingestion.models import Chunk, Document
 
+_LANGUAGE_CODE = "LANGUAGE_NOT_INSTALLED"
 MAX_DOCUMENTS_PER_RETRY = 500  # held documents in one transaction
 
 
@@ -46,6 +47,27 @@ def retry_held(held: "QuerySet[Document]", *, by: Actor) -> int:
         batches.restart_polls({document.batch_id for document in documents})
         transaction.on_commit(wakeup.wake_worker)
     return len(documents)
+
+
+def retry_installed_languages(*, by: Actor) -> int:
+    """Queue the documents again that were held for a language that is installed now.
+
+    Returns how many there were. A document with pages in several such languages waits for all of
+    them.
+    """
+    installed = set(settings.READING_LIMITS.languages.split("+"))
+    held = Document.objects.held().filter(code=_LANGUAGE_CODE).prefetch_related("findings")
+    readable = [
+        document.pk
+        for document in held.order_by("pk")[:MAX_DOCUMENTS_PER_RETRY]
+        if {
+            str(finding.facts.get("data", ""))
+            for finding in document.current_findings
+            if finding.code == _LANGUAGE_CODE
+        }
+        <= installed
+    ]
+    return retry_held(Document.objects.filter(pk__in=readable), by=by) if readable else 0
 
 
 def retry_download(document: Document, *, by: Actor) -> None:

@@ -20,7 +20,9 @@ class ReadingLimits:
     max_image_pixels: int = 120_000_000  # of all images of a page, checked before decoding
     max_render_pixels: int = 25_000_000  # of one rendered page; A4 at 300 dpi has 8.7 million
     ocr_dpi: int = 300  # the highest resolution for OCR; a scan with fewer dpi is not enlarged
-    languages: str = "eng"  # names of Tesseract's languages, joined by +
+    # Names of Tesseract's languages, joined by +. Each page is read in one of them; the first one
+    # is the usual one.
+    languages: str = "eng"
     engine: str = "auto"  # auto, tesserocr or pytesseract
     # PEM file with the certificates that are trusted to issue those of signers. With None, no
     # issuer is trusted.
@@ -32,6 +34,11 @@ class ReadingLimits:
     probe_seconds: float = 10.0
     page_seconds: float = 30.0  # of one page, which is 15 times the 99th percentile
     memory_bytes: int = 1_350_000_000  # address space of a process, and of the OCR it starts
+
+    @property
+    def first_language(self) -> str:
+        """Return the language in which most pages are."""
+        return self.languages.partition("+")[0]
 
 
 def report_too_many_pages(pages: int, limits: ReadingLimits) -> Unreadable:

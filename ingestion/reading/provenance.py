@@ -82,6 +82,8 @@ def _describe_page(page: PageReading) -> Mapping[str, object]:
         }
     if page.corrections:
         description["corrections"] = [list(each) for each in page.corrections]
+    if page.language:
+        description["language"] = page.language
     if page.is_blank:
         description["blank"] = True
     if page.error:

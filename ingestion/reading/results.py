@@ -194,6 +194,9 @@ class PageReading:
     added_marks: Sequence[AddedMark] = ()  # stamps, strike-outs and covered words
     # The page of a registered form that it is, or nothing. A sequence, because it may be lazy.
     forms: Sequence[RegisteredPage] = ()
+    language: str = ""  # see `languages.NAMES`; "" if it was not identified
+    # Whether OCR has no data for the language, so that the text is not what the page says.
+    is_language_missing: bool = False
     separator_codes: Sequence[str] = ()  # the texts of the QR codes of separator sheets
 
 

@@ -120,10 +120,11 @@ def read_scans(
     `low_resolution` is True after an attempt that took too long.
     """
     from .images.variants import reduce_resolution  # noqa: PLC0415 - as the next one
-    from .ocr.engines import get_engine  # noqa: PLC0415 - most documents have no scan
-    from .ocr.page import read_page_image  # noqa: PLC0415 - as the one before
+    from .ocr.page import read_page_image  # noqa: PLC0415 - most documents have no scan
+    from .ocr.page_language import get_language_engines  # noqa: PLC0415 - as the one before
 
-    engine = get_engine(limits.engine, limits.languages)
+    engines = get_language_engines(limits.engine, limits.languages)
+    language = engines.first_language
     pages = []
     for probed in part.pages:
         with limit_page_time(limits.page_seconds):
@@ -134,12 +135,21 @@ def read_scans(
                 if not page.width:  # the size of an image file is known once it is decoded
                     page = replace(page, width=raster.width, height=raster.height)
                 seconds = limits.page_seconds * ENGINE_TIME_SHARE
-                page = read_page_image(raster, page, engine, seconds)
+                page = read_page_image(
+                    raster,
+                    page,
+                    engines.get(language),
+                    seconds,
+                    languages=engines,
+                    expected=language,
+                )
+                # The next page is probably in the same language.
+                language = page.language if page.language in engines.languages else language
             except PAGE_ERRORS as error:
                 page = replace(probed, error=describe_page_error(error))
         # A form that was not drawn may show something, so its page is not called blank.
         pages.append(page if part.with_form else replace(page, is_blank=False))
-    return OcrPages(tuple(pages), engine.version if any(page.dpi for page in pages) else "")
+    return OcrPages(tuple(pages), engines.version if any(page.dpi for page in pages) else "")
 
 
 def find_separator_codes(

@@ -49,6 +49,7 @@ _REGISTRY = (
     FindingCode("STORAGE_UNAVAILABLE", _MAJOR, _HOLD),
     FindingCode("SCANNER_UNAVAILABLE", _MAJOR, _HOLD),
     FindingCode("CAPACITY", _MINOR, _HOLD),
+    FindingCode("LANGUAGE_NOT_INSTALLED", _MAJOR, _HOLD),
     FindingCode("INTERNAL_ERROR", _MAJOR, _HOLD),
     FindingCode("POISON", _MAJOR, _HOLD),
     FindingCode("DUPLICATE_CONTENT", _INFO, _INFORM),

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -21,6 +21,7 @@ import tomli
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from ingestion.reading.languages import ENGLISH
 from ingestion.rules import VERSION
 from ingestion.rules.fuzzy_phrases import fold_letters
 
@@ -30,6 +31,12 @@ MODEL_FILE = Path(__file__).with_name("type_model.json")
 BOUNDARY_MODEL_FILE = Path(__file__).with_name("boundary_model.json")
 TYPES_FILE_SETTING = "DOCUMENT_TYPES_FILE"
 MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not recognised
+
+# The phrases of other languages, each in a file with the name of the language.
+LANGUAGES_FOLDER = Path(__file__).with_name("languages")
+# Keys of a field whose phrases are English, and have no meaning beside those of another language.
+_ENGLISH_KEYS = frozenset({"roles", "sentences", "heading", "line_with", "near", "not_near"})
+T = TypeVar("T")
 
 _STRICT = ConfigDict(extra="forbid")
 _WORD = re.compile(r"[^\W_]+")
@@ -180,6 +187,10 @@ class DocumentType:
     validity: Validity = field(default_factory=Validity)
     contradictions: Phrases = ()  # phrases that cast doubt on the type, such as DRAFT
     us_dates: bool = False  # the form asks for mm/dd/yyyy, so 03/12/2026 is 12 March
+    # 03/12/2026 is 3 December in this language, unless the country of the site or the document
+    # itself says otherwise.
+    day_first: bool = False
+    language: str = ENGLISH  # of the phrases, see `ingestion.reading.languages`
     max_pages: int = Field(default=0, ge=0)  # of one document; 0: no limit
     mentions: Phrases = ()  # types whose titles its documents list, as a CV lists certificates
     per_person: bool = False
@@ -235,6 +246,16 @@ class TypesFile(NamedTuple):
 
 
 @dataclass(frozen=True, config=_STRICT)
+class _Translations:
+    """The phrases of a language, in tables with the keys of the tables in English."""
+
+    day_first: bool = False
+    fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+    families: dict[str, dict[str, Any]] = field(default_factory=dict)
+    types: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, config=_STRICT)
 class _Tables:
     """The tables of a file. `tmf_rm_version` of the first file applies to all types."""
 
@@ -242,6 +263,7 @@ class _Tables:
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
     families: dict[str, dict[str, Any]] = field(default_factory=dict)
     types: dict[str, dict[str, Any]] = field(default_factory=dict)
+    languages: dict[str, _Translations] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -258,13 +280,7 @@ def load_types(*sources: TypesFile) -> Mapping[str, DocumentType]:
     A table replaces a table of the same name in the files before it. Raises TypesError with all
     errors of the first table that has any.
     """
-    files: list[tuple[str, _Tables]] = []
-    for source in sources:
-        try:
-            tables = tomli.loads(source.text)
-        except tomli.TOMLDecodeError as error:
-            raise TypesError(f"{source.name}: {error}") from error
-        files.append((source.name, _read(_Tables, source.name, tables)))
+    files = [(source.name, _parse(_Tables, source)) for source in sources]
     version = files[0][1].tmf_rm_version
     specs = {
         key: _read(FieldSpec, f"{name}: fields.{key}", {"name": key, **table})
@@ -283,6 +299,89 @@ def load_types(*sources: TypesFile) -> Mapping[str, DocumentType]:
             if name not in types:
                 raise TypesError(f"types.{slug}: satisfies: there is no [types.{name}]")
     return MappingProxyType(types)
+
+
+def load_translated_types(language: str, *sources: TypesFile) -> Mapping[str, DocumentType]:
+    """Return the document types with the phrases of a language, by their slugs.
+
+    `sources` are the files of `load_types`. The types are those for which the language has phrases.
+    What the tables of a language contain takes the place of the English phrases, except captions:
+    those in English follow, because many forms have both. Of dates, the words around them say
+    nothing, because the rules know only English ones. Raises TypesError.
+    """
+    files = [(source.name, _parse(_Tables, source)) for source in sources]
+    translations = _list_translations(language, files)
+    version = files[0][1].tmf_rm_version
+    fields = {key: table for _, file in files for key, table in file.fields.items()}
+    families = {key: table for _, file in files for key, table in file.families.items()}
+    tables = {key: table for _, file in files for key, table in file.types.items()}
+    words: dict[str, dict[str, Any]] = {}  # of the fields
+    for where, translation in translations:
+        if unknown := translation.fields.keys() - fields.keys():
+            raise TypesError(f"{where}: there is no [fields.{min(unknown)}]")
+        words |= translation.fields
+        for key, table in translation.families.items():
+            families[key] = _translate(f"{where}: families.{key}", families.get(key), table)
+    specs = {key: _translate_field(key, table, words.get(key, {})) for key, table in fields.items()}
+    common = {
+        "language": language,
+        "day_first": any(translation.day_first for _, translation in translations),
+        "us_dates": False,
+    }
+    found = {}
+    for where, translation in translations:
+        for slug, table in translation.types.items():
+            place = f"{where}: types.{slug}"
+            whole = _translate(place, tables.get(slug), table)
+            whole = {**_add_family(place, whole, families), **common}
+            found[slug] = _read_type(place, slug, whole, specs, version)
+    return MappingProxyType(found)
+
+
+def _list_translations(
+    language: str, files: Iterable[tuple[str, _Tables]]
+) -> list[tuple[str, _Translations]]:
+    """Return the built-in phrases of a language and those of the files, each with its place."""
+    translations = [
+        (f"{name}: languages.{language}", file.languages[language])
+        for name, file in files
+        if language in file.languages
+    ]
+    built_in = LANGUAGES_FOLDER / f"{language}.toml"
+    if built_in.exists():
+        source = TypesFile(built_in.name, built_in.read_text(encoding="utf-8"))
+        translations.insert(0, (source.name, _parse(_Translations, source)))
+    return translations
+
+
+def _translate(where: str, table: dict[str, Any] | None, words: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of a type or a family with the phrases of a language."""
+    if table is None:
+        raise TypesError(f"{where}: there is no such table in English")
+    result = {**table, **words}
+    if "contradictions" in table:  # in English, which those of the family do not replace
+        result["contradictions"] = words.get("contradictions", ())
+    if rule := table.get("signature"):
+        labels = [*words.get("signature", {}).get("labels", ()), *rule.get("labels", ())]
+        result["signature"] = {**rule, **words.get("signature", {}), "labels": labels}
+    if printed := table.get("printed"):
+        result["printed"] = [*words.get("printed", ()), *printed]
+    return result
+
+
+def _translate_field(key: str, table: dict[str, Any], words: dict[str, Any]) -> FieldSpec:
+    labels = [*words.get("labels", ()), *table.get("labels", ())]
+    plain = {name: value for name, value in table.items() if name not in _ENGLISH_KEYS}
+    return _read(FieldSpec, f"fields.{key}", {"name": key, **plain, **words, "labels": labels})
+
+
+def _parse(shape: type[T], source: TypesFile) -> T:
+    """Return the tables of a file. Raises TypesError."""
+    try:
+        tables = tomli.loads(source.text)
+    except tomli.TOMLDecodeError as error:
+        raise TypesError(f"{source.name}: {error}") from error
+    return _read(shape, source.name, tables)
 
 
 def _add_family(
@@ -353,9 +452,6 @@ def _find_faults(kind: DocumentType) -> Iterator[str]:
         yield "validity.from: name the date field from which the age is counted"
 
 
-T = TypeVar("T")
-
-
 def _read(shape: type[T], where: str, table: dict[str, Any]) -> T:
     """Return a table as an instance of a class. Raises TypesError with all errors of the table."""
     try:
@@ -374,6 +470,7 @@ class Catalogue(NamedTuple):
     types: Mapping[str, DocumentType]
     version: str  # of rules and types: "2026.11.3+ab12cd34" with a file
     fault: str = ""  # why the file was not used; then only the built-in types are there
+    sources: tuple[TypesFile, ...] = ()  # the files that were used
 
 
 def load_catalogue(path: str = "") -> Catalogue:
@@ -382,13 +479,29 @@ def load_catalogue(path: str = "") -> Catalogue:
         "types.toml", Path(__file__).with_name("types.toml").read_text(encoding="utf-8")
     )
     if not path:
-        return Catalogue(load_types(built_in), VERSION)
+        return Catalogue(load_types(built_in), VERSION, sources=(built_in,))
     try:
         content = Path(path).read_bytes()
-        types = load_types(built_in, TypesFile(path, content.decode()))
+        own = TypesFile(path, content.decode())
+        types = load_types(built_in, own)
+        for language in _parse(_Tables, own).languages:
+            load_translated_types(language, built_in, own)
     except (OSError, UnicodeDecodeError, TypesError) as error:
-        return Catalogue(load_types(built_in), VERSION, f"{error}")
-    return Catalogue(types, f"{VERSION}+{hashlib.sha256(content).hexdigest()[:8]}")
+        return Catalogue(load_types(built_in), VERSION, f"{error}", (built_in,))
+    digest = hashlib.sha256(content).hexdigest()
+    return Catalogue(types, f"{VERSION}+{digest[:8]}", sources=(built_in, own))
+
+
+@cache
+def find_types(language: str) -> Mapping[str, DocumentType]:
+    """Return the types of documents in a language, which are read when the first one arrives.
+
+    English types are returned for English, for an unknown language, and for a language without
+    phrases.
+    """
+    if language in {ENGLISH, ""}:
+        return TYPES
+    return load_translated_types(language, *_CATALOGUE.sources) or TYPES
 
 
 def name_rules(model_sha256: str) -> str:
@@ -412,7 +525,8 @@ def parse_doc_id(doc_id: str) -> tuple[str, str]:
     return declared, person.replace("-", " ").title() if is_personal else ""
 
 
-TYPES, TYPES_VERSION, TYPES_FILE_FAULT = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))
+_CATALOGUE = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))
+TYPES, TYPES_VERSION, TYPES_FILE_FAULT = _CATALOGUE[:3]
 BOUNDARY_MODEL_SHA256 = hashlib.sha256(BOUNDARY_MODEL_FILE.read_bytes()).hexdigest()
 MODEL_SHA256 = hashlib.sha256(MODEL_FILE.read_bytes()).hexdigest()
 RULES_VERSION = name_rules(MODEL_SHA256)  # with the built-in model

@@ -41,7 +41,8 @@ _PHRASE_FACTS = ("box", "choice", "weakness", "what")
 # translated.
 _TRANSLATED_FACTS = frozenset({
     *_PHRASE_FACTS,
-    "earlier", "field", "found", "lacking", "later", "one", "other", "role", "section", "unticked",
+    "earlier", "field", "found", "lacking", "language", "later", "one", "other", "role", "section",
+    "unticked",
 })  # fmt: skip
 # Facts that are quoted exactly as they were written, even if they look like a date.
 _QUOTED_FACTS = frozenset({"note", "phrase", "placeholder", "stamp", "struck", "written"})

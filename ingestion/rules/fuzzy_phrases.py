@@ -37,6 +37,9 @@ _FOLDED_BYTES = bytes.maketrans(
 )
 _NOT_WORDS = re.compile(r"[^\w \n]+")
 _SIGNS_FOR_LETTERS = re.compile(r"[|!$]")  # they may also stand between words
+_ACCENTS = re.compile("[\u0300-\u036f]")  # as Unicode separates them from their letters
+# Characters of scripts whose texts have no spaces, and those of Korean
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u1100-\u11ff\u3041-\u30fe\u3400-\u9fff\uac00-\ud7a3]")
 _PUNCTUATION = re.compile(r"[\W_]+")
 _MIN_SIMILARITY = 0.86  # ratio of difflib; it allows about one wrong letter in seven
 _MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too many others
@@ -48,14 +51,31 @@ _MAX_LENGTH_DIFFERENCE = 2  # letters by which a misread phrase may be longer or
 def compile_phrase(text: str) -> re.Pattern[str]:
     """Return a pattern for the phrase as whole words. Apostrophes may be missing or curly."""
     words = re.findall(r"\w+", text.casefold())
-    body = r"[\W_]*".join("".join(map(_pattern_of_letter, word)) for word in words)
+    body = r"[\W_]*".join(map(_pattern_of_word, words))
     flags = 0 if body.isascii() or text.isascii() else re.IGNORECASE
     first = words[0][0] if words else ""
+    end = "" if is_unspaced(words[-1][-1:] if words else "") else r"(?!\w)"
+    if is_unspaced(first):
+        return re.compile(f"{body}{end}", flags)
     if first and first not in _LOOKALIKE_PAIRS:
         # The search for one of some characters is fast, unless something is looked for before it.
         start = _pattern_of_letter(first)
-        return re.compile(rf"{start}(?<!\w{start}){body[len(start) :]}(?!\w)", flags)
-    return re.compile(rf"(?<!\w){body}(?!\w)", flags)
+        return re.compile(rf"{start}(?<!\w{start}){body[len(start) :]}{end}", flags)
+    return re.compile(rf"(?<!\w){body}{end}", flags)
+
+
+def is_unspaced(sign: str) -> bool:
+    """Return whether a character may stand in a text without spaces between words.
+
+    Korean has spaces, but particles are attached to its words.
+    """
+    return sign >= "\u0e00" and _UNSPACED.match(sign) is not None
+
+
+def _pattern_of_word(word: str) -> str:
+    """Return a pattern for a word. A line may end within one of a language without spaces."""
+    letters = list(map(_pattern_of_letter, word))
+    return (r"\s*" if is_unspaced(word[0]) else "").join(letters)
 
 
 def _pattern_of_letter(letter: str) -> str:
@@ -66,7 +86,10 @@ def _pattern_of_letter(letter: str) -> str:
     if letter in _LOOKALIKE_PAIRS:
         pair = "".join(map(_both_cases, _LOOKALIKE_PAIRS[letter]))
         return f"(?:{_both_cases(letter)}|{pair})"
-    return _both_cases(_LOOKALIKES.get(letter, letter))
+    if letter in _LOOKALIKES or letter.isascii():
+        return _both_cases(_LOOKALIKES.get(letter, letter))
+    plain = unicodedata.normalize("NFD", letter)[0]  # capitals are often printed without accents
+    return _both_cases(letter if plain == letter else letter + _LOOKALIKES.get(plain, plain))
 
 
 def _both_cases(letters: str) -> str:
@@ -109,7 +132,7 @@ def _fold_signs(text: str) -> str:
     signs = text.casefold().encode("utf-8", "surrogatepass")
     folded = signs.translate(_FOLDED_BYTES).decode("utf-8", "surrogatepass")
     if not folded.isascii():
-        folded = _NOT_WORDS.sub(" ", folded)
+        folded = _NOT_WORDS.sub(" ", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
     return folded.replace("rn", "m").replace("vv", "w").replace("_", "")
 
 
@@ -133,6 +156,8 @@ def find_letters(text: str, wanted: frozenset[str]) -> set[str]:
         for start in [each for each in starts if letters[each : each + length] in phrases]:
             group = phrases[letters[start : start + length]]
             found.update([each for each in group if letters.startswith(each, start)])
+    if not letters.isascii():
+        found.update([each for each in groups.unspaced if each in letters])
     beginnings = frozenset(starts)
     for short in groups.short:
         start = letters.find(short)
@@ -148,19 +173,23 @@ class _PhraseGroups(NamedTuple):
 
     long: Mapping[int, Mapping[str, Sequence[str]]]
     short: Sequence[str]  # phrases with fewer letters
+    unspaced: Sequence[str]  # phrases that begin with a character of an unspaced text
 
 
 @lru_cache(maxsize=8)
 def _group_by_first_letters(phrases: frozenset[str]) -> _PhraseGroups:
     long: dict[int, dict[str, list[str]]] = {length: {} for length in _GROUP_LENGTHS}
-    short = []
+    short, unspaced = [], []
     for each in sorted(phrases):
+        if _UNSPACED.match(each):
+            unspaced.append(each)
+            continue
         length = next((length for length in _GROUP_LENGTHS if length <= len(each)), 0)
         if length:
             long[length].setdefault(each[:length], []).append(each)
         else:
             short.append(each)
-    return _PhraseGroups(long, short)
+    return _PhraseGroups(long, short, unspaced)
 
 
 def replace_by_digits(text: str) -> str:

@@ -113,6 +113,23 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("Do nothing. We continue as soon as there is free capacity."),),
         (_("Operations has to check the workers and then retry the document."),),
     ),
+    "LANGUAGE_NOT_INSTALLED": FindingMessage(
+        _("A language is not installed"),
+        (
+            page_wording(
+                _("Page {page} is in {language}; we cannot read scans in this language yet."),
+                _("{count} pages are in {language}; we cannot read scans in this language yet."),
+            ),
+            _("This page is in {language}; we cannot read scans in this language yet."),
+            _("A page of this {type} is in a language that we cannot read yet."),
+        ),
+        (_("The problem is on our side. Nothing is wrong with the document."),),
+        (_("Do nothing. We read the document again as soon as the language is installed."),),
+        (
+            _("Add {data} to OCR_LANGUAGES and restart the workers, which read it again."),
+            _("Operations has to install the language and restart the workers."),
+        ),
+    ),
     "INTERNAL_ERROR": FindingMessage(
         _("An error on our side"),
         (

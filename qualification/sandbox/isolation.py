@@ -6,11 +6,17 @@ from pathlib import Path
 
 from django.conf import settings
 
+from ingestion.reading.ocr.engines import is_installed
+
 # The names of settings for a file or folder, and for a service or person outside.
 PATH_SETTING = re.compile(r"_(DIR|ROOT|FILE)$")
 EXTERNAL_SETTING = re.compile(
     r"_(URL|BUCKET|ENDPOINT|TSA|CERTIFICATES|EMAILS|WEBHOOK|SERVER|ROLES)$|^CLAMD$"
 )
+# In which the demo reads scans, if their data is installed
+DEMO_LANGUAGES = (
+    "eng", "fra", "deu", "spa", "por", "ita", "nld", "pol", "jpn", "chi_sim", "kor", "rus",
+)  # fmt: skip
 _DOCUMENTED = re.compile(r"^#? ?([A-Z][A-Z0-9_]*)=", re.MULTILINE)  # in `.env.example`
 
 
@@ -51,6 +57,15 @@ def make_environment(folder: Path) -> dict[str, str]:
             "AUDIT_KEY_FILE": str(folder / "keys" / "audit.pem"),
             "ALERT_WEBHOOK_SECRET_FILE": "",
             "PORTAL_SECRETS_DIR": "",
+            "OCR_LANGUAGES": _list_ocr_languages(),
             "LOG_LEVEL": "ERROR",
         }
     )
+
+
+def _list_ocr_languages() -> str:
+    """Return the languages of the installation, or those of the demo that are installed."""
+    languages: str = settings.READING_LIMITS.languages
+    if languages != DEMO_LANGUAGES[0]:
+        return languages
+    return "+".join((languages, *(each for each in DEMO_LANGUAGES[1:] if is_installed(each))))

@@ -6,5 +6,14 @@ of the layouts are in `texts/`, one file for each type, and one for documents of
 """
 
 from samples.layouts.specimen import LAYOUTS, OTHER, OTHER_LAYOUTS, Specimen, make_specimen
+from samples.layouts.translated import TRANSLATED_LAYOUTS, make_translated_specimen
 
-__all__ = ["LAYOUTS", "OTHER", "OTHER_LAYOUTS", "Specimen", "make_specimen"]
+__all__ = [
+    "LAYOUTS",
+    "OTHER",
+    "OTHER_LAYOUTS",
+    "TRANSLATED_LAYOUTS",
+    "Specimen",
+    "make_specimen",
+    "make_translated_specimen",
+]

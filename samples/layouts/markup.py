@@ -18,11 +18,15 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 from reportlab.lib import colors
 from reportlab.lib.styles import ParagraphStyle
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import Flowable, PageBreak, Table
 
 from samples import blocks, marks
@@ -32,6 +36,15 @@ _FONTS = {
     "helvetica": ("Helvetica", "Helvetica-Bold"),
     "courier": ("Courier", "Courier-Bold"),
 }
+# Fonts of Debian for letters that the standard fonts of PDF do not have, each with its file and
+# that of its bold face. Those of East Asia have one weight.
+_CJK = "cjk"
+_FONT_FILES = {
+    "dejavu": ("dejavu/DejaVuSerif.ttf", "dejavu/DejaVuSerif-Bold.ttf"),
+    _CJK: ("droid/DroidSansFallbackFull.ttf", "droid/DroidSansFallbackFull.ttf"),
+    "korean": ("baekmuk/batang.ttf", "baekmuk/batang.ttf"),
+}
+_FONT_FOLDER = Path("/usr/share/fonts/truetype")
 _COLOURS = ("#1f3d6d", "#6b1d2a", "#1d5c3a", "#333333", "#5a3a7a", "#0b5d73")
 _ALIGNMENTS = {"left": 0, "centre": 1, "right": 2}
 
@@ -50,12 +63,25 @@ class Typography:
         size = self.size * scale
         return ParagraphStyle(
             f"{self.font}{bold}{scale}{align}",
-            fontName=_FONTS[self.font][bold],
+            fontName=find_font(self.font, bold=bold),
+            wordWrap="CJK" if self.font == _CJK else None,
             fontSize=size,
             leading=size * 1.28,
             spaceAfter=size * 0.45,
             alignment=_ALIGNMENTS[align],
         )
+
+
+@cache
+def find_font(name: str, *, bold: bool) -> str:
+    """Return the name of a font of reportlab. A font of Debian is registered with its first use."""
+    if name in _FONTS:
+        return _FONTS[name][bold]
+    registered = f"{name}-bold" if bold else name
+    pdfmetrics.registerFont(TTFont(registered, _FONT_FOLDER / _FONT_FILES[name][bold]))
+    if bold:
+        pdfmetrics.registerFontFamily(name, normal=name, bold=registered)
+    return registered
 
 
 def make_flowables(text: str, typography: Typography, width: float) -> list[Any]:
@@ -92,7 +118,7 @@ class Logo(Flowable):  # type: ignore[misc] # reportlab has no types
             for left in (4, 15, 26):
                 canvas.rect(left, 8, 8, rng.randint(16, 34), fill=1, stroke=0)
         size = min(15.0, 15.0 * (self.width - 60) / (8.2 * max(len(self.name), 1)))
-        canvas.setFont(_FONTS[self.typography.font][1], max(8.0, size))
+        canvas.setFont(find_font(self.typography.font, bold=True), max(8.0, size))
         canvas.drawString(48, 19, self.name)
         canvas.setFillColor(colors.black)
 
@@ -249,7 +275,11 @@ def _is_plain(line: str) -> bool:
 
 
 def _text(content: str, style: Any) -> Any:
-    marked = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(content)).replace("\n", "<br/>")
+    marked = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(content))
+    if style.fontName.startswith(_CJK):  # the font has no letters and digits of English
+        latin = find_font("dejavu", bold=False)
+        marked = re.sub(r"[!-~]+", rf'<font face="{latin}">\g<0></font>', marked)
+    marked = marked.replace("\n", "<br/>")
     return blocks.make_markup_paragraph(marked, style)
 
 

@@ -108,7 +108,7 @@ def make_specimen(
         lambda match: _PLACEHOLDER.sub(drawn.replace, match[0]), extend(chosen.text)
     )
     text = _PLACEHOLDER.sub(printed.replace, text)
-    content = _typeset(text, options, values, f"{slug} {layout} {seed}")
+    content = typeset(text, options, values, f"{slug} {layout} {seed}")
     return Specimen(slug, layout, seed, content, printed.values(), printed.days)
 
 
@@ -141,7 +141,8 @@ class _Printed:
         return {**self.found, **({"persons": "; ".join(staff)} if staff else {})}
 
 
-def _typeset(text: str, options: Mapping[str, str], values: Values, seed: str) -> bytes:
+def typeset(text: str, options: Mapping[str, str], values: Values, seed: str) -> bytes:
+    """Return the PDF of the text of a layout with its options."""
     rng = random.Random(f"typography {seed}")
     typography = Typography(
         options.get("font") or rng.choice(("times", "helvetica")),

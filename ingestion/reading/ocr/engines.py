@@ -27,6 +27,7 @@ from ingestion.reading.results import Box, Word
 class SegmentationMode(IntEnum):
     """Tesseract's page segmentation modes, by their numbers in Tesseract."""
 
+    SCRIPT_ONLY = 0  #: The orientation and the script of the page, without its text.
     # Mode 1 also detects the orientation, which costs 23 % more and finds little.
     AUTO = 3  #: Any layout.
     SINGLE_COLUMN = 4  #: Lines of any size, as on a stamp.
@@ -182,6 +183,72 @@ class Tesserocr:
         return list(parse_tsv(self._api.GetTSVText(0)))
 
 
+@dataclass(frozen=True, slots=True)
+class DetectedScript:
+    """The script of a page, by Tesseract's name, and how certain the detection is.
+
+    The certainties are Tesseract's own measures, which have no upper limit.
+    """
+
+    script: str
+    script_certainty: float
+    rotation: int  # degrees clockwise by which the page has to be rotated: 0, 90, 180 or 270
+    rotation_certainty: float
+
+
+def detect_script(name: str, grey: GreyArray, dpi: int, seconds: float) -> DetectedScript | None:
+    """Return the script of a raster; None if it has too few letters or the data is missing.
+
+    `name` is that of the engine, as in `get_engine`.
+    """
+    if _choose_engine(name) == "pytesseract":
+        return _detect_with_program(grey, dpi, seconds)
+    api = _get_script_detector()
+    if api is None:
+        return None
+    api.SetImage(Image.fromarray(grey))
+    api.SetSourceResolution(dpi)
+    found = api.DetectOrientationScript()
+    if found is None:
+        return None
+    rotation = -int(found["orient_deg"]) % 360
+    return DetectedScript(
+        found["script_name"], found["script_conf"], rotation, found["orient_conf"]
+    )
+
+
+@cache
+def _get_script_detector() -> Any:
+    import tesserocr  # noqa: PLC0415 - see Tesserocr
+
+    try:
+        folder = find_tessdata("osd")
+    except LookupError:
+        return None
+    return tesserocr.PyTessBaseAPI(path=f"{folder}/", lang="osd", psm=SegmentationMode.SCRIPT_ONLY)
+
+
+def _detect_with_program(grey: GreyArray, dpi: int, seconds: float) -> DetectedScript | None:
+    image: Any = Image.fromarray(grey)
+    image.format = "PPM"
+    try:
+        found = pytesseract.image_to_osd(
+            image, config=f"--dpi {dpi}", timeout=seconds, output_type=pytesseract.Output.DICT
+        )
+    except (pytesseract.TesseractError, RuntimeError):  # few letters, no data, or a timeout
+        return None
+    return DetectedScript(
+        found["script"], found["script_conf"], int(found["rotate"]), found["orientation_conf"]
+    )
+
+
+def _choose_engine(name: str) -> str:
+    """Return the engine that a setting selects."""
+    if name == "auto":
+        return "tesserocr" if importlib.util.find_spec("tesserocr") else "pytesseract"
+    return name
+
+
 @cache
 def get_engine(name: str, languages: str) -> Engine:
     """Return the engine of this process by name: auto, tesserocr or pytesseract.
@@ -189,13 +256,11 @@ def get_engine(name: str, languages: str) -> Engine:
     Raises LookupError for a language that is not installed. That is a fault of the installation
     and never of a page.
     """
-    if name == "auto":
-        name = "tesserocr" if importlib.util.find_spec("tesserocr") else "pytesseract"
     engines: dict[str, type[Tesserocr | Pytesseract]] = {
         "tesserocr": Tesserocr,
         "pytesseract": Pytesseract,
     }
-    return engines[name](languages)
+    return engines[_choose_engine(name)](languages)
 
 
 def parse_tsv(table: str) -> Iterator[OcrWord]:
@@ -231,6 +296,15 @@ def find_tessdata(languages: str) -> Path:
         if wanted <= available:
             return folder
     raise _missing_languages(wanted - max(installed, key=len, default=set()))
+
+
+def is_installed(language: str) -> bool:
+    """Return whether Tesseract has the data of a language."""
+    try:
+        find_tessdata(language)
+    except LookupError:
+        return False
+    return True
 
 
 def _missing_languages(languages: set[str]) -> LookupError:

@@ -28,6 +28,7 @@ from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
 from ingestion.reading.images.strike_outs import find_strike_outs
 from ingestion.reading.images.variants import PageVariant, measure_skew, smooth_bilevel
+from ingestion.reading.languages import UNKNOWN
 from ingestion.reading.results import (
     AddedMark,
     AddedMarkKind,
@@ -44,6 +45,7 @@ from .engines import (
     OcrTimeout,
     OcrWord,
 )
+from .page_language import FoundLanguage, LanguageEngines, remaining_seconds
 from .second_pass import run_second_pass
 from .small_print import has_small_print, read_small_print
 from .stamps import find_scanned_stamps
@@ -117,7 +119,13 @@ class OcrPass:
 
 
 def read_page_image(
-    raster: PageRaster, page: PageReading, engine: Engine, seconds: float
+    raster: PageRaster,
+    page: PageReading,
+    engine: Engine,
+    seconds: float,
+    *,
+    languages: LanguageEngines | None = None,
+    expected: str = "",
 ) -> PageReading:
     """Return `page` with the words and marks of its raster added to those of its text layer.
 
@@ -125,6 +133,9 @@ def read_page_image(
     far askew is returned upright: its boxes, width and height are those after the rotation. If
     the engine fails, the page has the failure as its error and all of its ink as marks, because
     some of it may be handwriting.
+
+    With `languages`, a page in another language than `expected` is read again with the engine of
+    its language; `engine` is that of the expected language.
     """
     tone = measure_tone(raster)
     page = replace(page, corrections=(*page.corrections, *tone.corrections))
@@ -134,7 +145,9 @@ def read_page_image(
     deadline = time.monotonic() + seconds
     page = replace(page, source=TextSource.OCR, dpi=round(raster.dpi))
     try:
-        best = _best_pass(variant, engine, seconds).upright()
+        passes = _Passes(variant, engine, seconds, languages, expected)
+        best = passes.read().upright()
+        engine = passes.engine
     except OcrFailed as error:
         return replace(page, marks=find_marks(variant.flat, page.words), error=str(error))
     if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
@@ -161,29 +174,103 @@ def read_page_image(
         uncovered=round(uncovered, 3),
         dpi=round(dpi),
         added_marks=drop_repetitions((*variant.page.added_marks, *stamps, *strike_outs)),
+        language=passes.found.language,
+        is_language_missing=passes.found.is_missing,
         forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
         separator_codes=read_separator_codes(raster),
     )
 
 
-def _best_pass(variant: PageVariant, engine: Engine, seconds: float) -> OcrPass:
-    """Return the best of all passes. Raises OcrFailed if the first pass fails."""
-    began = time.monotonic()
-    try:
-        passes = [_run_pass(variant, engine, seconds * FIRST_PASS_TIME_SHARE)]
-    except OcrTimeout:
-        remaining = seconds - (time.monotonic() - began)
-        low = variant.at_low_resolution()
-        passes = [_run_pass(low, engine, remaining, may_enlarge=False)]
-    for other in _other_variants(variant, passes):
-        remaining = began + seconds - time.monotonic()
-        if remaining < seconds * MIN_RETRY_TIME_SHARE:
-            break
+class _Passes:
+    """Reads a page in passes, until it is read well and in its language.
+
+    `engine` is that of the language in which the page was read at last, and `found` is its
+    language.
+    """
+
+    def __init__(
+        self,
+        variant: PageVariant,
+        engine: Engine,
+        seconds: float,
+        languages: LanguageEngines | None,
+        expected: str,
+    ) -> None:
+        self.engine, self.found = engine, FoundLanguage(UNKNOWN)
+        self._variant, self._seconds = variant, seconds
+        self._languages, self._current = languages, expected
+        self._deadline = time.monotonic() + seconds
+
+    def read(self) -> OcrPass:
+        """Return the best of all passes. Raises OcrFailed if the first pass fails."""
         try:
-            passes.append(_run_pass(other, engine, remaining))
+            first = _run_pass(self._variant, self.engine, self._seconds * FIRST_PASS_TIME_SHARE)
+        except OcrTimeout:
+            low = self._variant.at_low_resolution()
+            first = _run_pass(low, self.engine, self._remaining, may_enlarge=False)
+        passes = [first]
+        if self._languages:
+            self.found = self._languages.identify(first.words)
+            if not self.found.language:
+                passes = [self._try_scripts(first, self._languages)]
+        for other in _other_variants(self._variant, passes):
+            if self._remaining < self._seconds * MIN_RETRY_TIME_SHARE:
+                break
+            try:
+                passes.append(_run_pass(other, self.engine, self._remaining))
+            except OcrFailed:
+                break  # the results of the passes before remain
+        best = _best_of(passes)
+        return self._read_in_its_language(best, self._languages) if self._languages else best
+
+    @property
+    def _remaining(self) -> float:
+        return remaining_seconds(self._deadline)
+
+    def _try_scripts(self, first: OcrPass, languages: LanguageEngines) -> OcrPass:
+        """Return the best pass in the languages of the script of a page that was read badly."""
+        possible = languages.list_candidates(
+            first.words, self._variant.raster, self._current, self._remaining
+        )
+        if possible.missing:
+            self.found = FoundLanguage(possible.missing, is_missing=True)
+        if not possible.candidates:
+            return first
+        variant = self._variant
+        upright = variant.rotated(possible.rotation) if possible.rotation else variant
+        best = first
+        for language in possible.candidates:
+            engine = languages.get(language)
+            try:
+                read = _run_pass(upright, engine, self._remaining)
+            except OcrFailed:
+                break
+            if read.confidence > best.confidence:
+                best, self.engine, self._current = read, engine, language
+                self.found = languages.identify(read.words)
+            if self.found.language == language:
+                break
+        self._variant = best.variant
+        return best
+
+    def _read_in_its_language(self, best: OcrPass, languages: LanguageEngines) -> OcrPass:
+        """Return the pass, or another one if the page is in another installed language."""
+        found = languages.identify(best.words)
+        if not found.language:
+            return best
+        self.found = found
+        if found.is_missing or found.language == self._current:
+            return best
+        engine = languages.get(found.language)
+        try:
+            read = _run_pass(best.variant, engine, self._remaining)
         except OcrFailed:
-            break  # the results of the passes before remain
-    return _best_of(passes)
+            return best
+        confirmed = languages.identify(read.words)
+        if confirmed.language != found.language:
+            return best  # a page in two languages, which was read well in one of them
+        self.engine, self._current = engine, found.language
+        return read
 
 
 def _other_variants(variant: PageVariant, passes: Sequence[OcrPass]) -> Iterator[PageVariant]:

@@ -296,7 +296,7 @@ def _read_candidate(
     )
     from ingestion.reading.ocr.stamps import read_stamp_image  # noqa: PLC0415 - as the one before
 
-    engine = get_engine(limits.engine, limits.languages)
+    engine = get_engine(limits.engine, limits.first_language)
     try:
         # Each mode reads stamps that the other one omits.
         modes = (SegmentationMode.SINGLE_COLUMN, SegmentationMode.SINGLE_BLOCK)

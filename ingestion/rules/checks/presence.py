@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from statistics import median_low
 
 from audit.translation import gettext_noop as _
+from ingestion.reading.languages import ENGLISH
 from ingestion.reading.results import DocumentReading, TextSource
 from ingestion.rules.checks.check_input import CheckInput, make_entry_facts
 from ingestion.rules.checks.form_boxes import (
@@ -26,18 +27,21 @@ def check_required_entries(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield a finding for each required or expected entry that was not found.
 
     The document is reviewed, and not rejected, if the entry may only not have been found: on a
-    scan; if it is expected and may have another caption; and if it is a date and the text contains
-    a date that no field has. The numbered boxes of a form are examined in their place, on scans as
-    well.
+    scan; in another language than English, of which fewer captions are known; if it is expected and
+    may have another caption; and if it is a date and the text contains a date that no field has.
+    The numbered boxes of a form are examined in their place, on scans as well.
     """
     specs = {spec.name: spec for spec in case.kind.fields}
     is_scan = any(page.source is not TextSource.NATIVE for page in case.reading.pages)
+    may_be_omitted = is_scan or case.kind.language != ENGLISH
     for name in (*case.kind.required, *case.kind.expected):
         spec, value = specs[name], case.fields.get(name)
         if spec.box:
             yield from _check_box(case, spec, value)
         elif value is None and (
-            is_scan or name in case.kind.expected or (spec.kind == "date" and _has_other_date(case))
+            may_be_omitted
+            or name in case.kind.expected
+            or (spec.kind == "date" and _has_other_date(case))
         ):
             yield RuleFinding("OCR_LOW_CONFIDENCE", facts=make_entry_facts(spec.noun))
         elif value is None:
@@ -98,7 +102,8 @@ def check_signature(case: CheckInput) -> Iterator[RuleFinding]:
         yield RuleFinding("SIGNATURE_UNVERIFIED", signature.page, {"claimed": signature.page})
     elif signature.state is SignatureState.UNSEEN or (
         # A letter or an email printout may have its signature anywhere, or none.
-        signature.state is SignatureState.EMPTY and signature.area is None and rule.is_letter
+        signature.state is SignatureState.EMPTY
+        and ((signature.area is None and rule.is_letter) or case.kind.language != ENGLISH)
     ):
         yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": _("the signature")})
     elif signature.state is SignatureState.EMPTY:
@@ -116,7 +121,7 @@ def check_signature_date(case: CheckInput) -> Iterator[RuleFinding]:
         return
     if signature.state is not SignatureState.SIGNED or signature.date or signature.digital:
         return
-    if signature.may_be_dated:
+    if signature.may_be_dated or case.kind.language != ENGLISH:
         facts = {"what": _("the date of the signature"), **make_page_facts(signature.page)}
         yield RuleFinding("OCR_LOW_CONFIDENCE", signature.page, facts)
     else:

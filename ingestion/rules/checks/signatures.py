@@ -49,7 +49,15 @@ _TYPED_SIGNATURES = ("electronically signed by", "electronically approved by")
 # These words count only if the file contains a digital signature, which is then validated.
 _CLAIMED_SIGNATURES = ("digitally signed by",)
 DIGITAL_SIGNATURE_SOURCE = "digital-signature"  # source of a date: the time in the signature
-_DATE_WORD = re.compile(r"\W*(?:date|dated|on)\W*", re.IGNORECASE)
+_DATE_WORD = re.compile(
+    r"\W*(?:date|dated|on|datum|fecha|data|dnia|le|den|дата|日付|年月日|日期|날짜|일자)\W*",
+    re.IGNORECASE,
+)
+# Parts of words that ask for a signature, in the languages of the document types.
+_SIGNATURE_WORDS = (
+    "sign", "unterschrift", "unterzeichn", "firma", "assinatura", "handtekening", "podpis",
+    "подпись", "署名", "签", "簽", "서명",
+)  # fmt: skip
 
 
 class SignatureState(Enum):
@@ -106,7 +114,7 @@ def find_signature(
 def _asks_for_signature(area: SignatureArea) -> bool:
     """Return whether the caption of an area contains the word "signature", "signed" or the like."""
     words = area.page.words[area.label.start : area.label.end]
-    return any("sign" in word.text.casefold() for word in words)
+    return any(part in word.text.casefold() for word in words for part in _SIGNATURE_WORDS)
 
 
 def find_expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person: str) -> str:

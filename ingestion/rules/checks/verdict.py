@@ -23,7 +23,14 @@ from ingestion.reading.results import (
     Unreadable,
 )
 from ingestion.rules import checks
-from ingestion.rules.checks import registered_forms, submission, unfilled, validity
+from ingestion.rules.checks import (
+    legibility,
+    page_languages,
+    registered_forms,
+    submission,
+    unfilled,
+    validity,
+)
 from ingestion.rules.checks.check_input import CheckInput, SenderFacts, SiteFacts
 from ingestion.rules.checks.signatures import (
     DocumentSignature,
@@ -37,7 +44,8 @@ from ingestion.rules.classification.classify import (
 )
 from ingestion.rules.classification.model_file import ModelFile, load_model_file
 from ingestion.rules.codes import CODES, Disposition, sort_key
-from ingestion.rules.document_types import RULES_VERSION, TYPES
+from ingestion.rules.document_language import identify_document, separate_captions
+from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType, find_types
 from ingestion.rules.fields.extraction import find_month_first, read_fields
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
 from ingestion.rules.fields.values import FieldValue
@@ -51,6 +59,7 @@ from ingestion.rules.segmentation.parts import (
     propose_cut,
     select_pages,
 )
+from ingestion.rules.segmentation.translated_titles import doubt_cut
 
 __all__ = [
     "CheckedDocument",
@@ -246,16 +255,19 @@ def _check_whole(
 ) -> DocumentVerdict:
     """Return the verdict on a reading as one document, unless `cut` has several parts."""
     rules_version = model.rules_version if model else RULES_VERSION
+    if any(page.is_language_missing for page in reading.pages):
+        return replace(_check_unread(reading, sent), rules_version=rules_version)
     slopes = measure_slopes(reading)
-    reading = level_lines(reading, slopes)
-    found = classify(reading, sent.declared, model=load_model_file(model) if model else None)
+    reading, cut, types = _prepare(level_lines(reading, slopes), cut)
+    model_in_use = load_model_file(model) if model else None
+    found = classify(reading, sent.declared, types=types, model=model_in_use)
     findings = [
         *submission.check_submission(reading, sent),
         *submission.check_type(reading, found, sent.declared, is_one=cut.is_one_document),
     ]
     findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
     several = list(
-        composition.check_composition(cut, TYPES.get(found.slug), page_count=len(reading.pages))
+        composition.check_composition(cut, types.get(found.slug), page_count=len(reading.pages))
     )
     findings += several
     if several or found.fit is not TypeMatch.AGREED:
@@ -266,25 +278,13 @@ def _check_whole(
             candidates=found.candidates,
             rules_version=rules_version,
         )
-    kind = TYPES[found.slug]
+    kind = types[found.slug]
     fields = apply_box_values(
         reading, kind, read_fields(reading, kind, month_first=site.month_first)
     )
-    signature = None
-    if kind.signature:
-        expected = find_expected_signer(kind, fields, sent.person)
-        signature = registered_forms.apply_signature_boxes(
-            reading,
-            kind,
-            find_signature(
-                reading,
-                kind.signature,
-                month_first=find_month_first(reading, kind, site.month_first),
-                expected=expected,
-            ),
-        )
-        if signature.date:
-            fields["signature_date"] = signature.date
+    signature = _read_signature(reading, kind, fields, sent, month_first=site.month_first)
+    if signature and signature.date:
+        fields["signature_date"] = signature.date
     case = CheckInput(reading, kind, site, today, fields, signature, site.terms(kind), sent.person)
     is_whole = "unread-form" not in reading.flags and not any(page.error for page in reading.pages)
     for check_document in CHECKS_OF_ITS_TYPE:
@@ -304,6 +304,48 @@ def _check_whole(
         expires=validity.get_expiry_date(case.terms, fields),
         terms=case.terms.facts,
     )
+
+
+def _prepare(
+    reading: DocumentReading, cut: ProposedCut
+) -> tuple[DocumentReading, ProposedCut, Mapping[str, DocumentType]]:
+    """Return a reading and its division as its language needs them, and its document types."""
+    language = identify_document(reading)
+    types = find_types(language)
+    if types is TYPES:
+        return reading, cut, types
+    reading = separate_captions(reading, language)
+    return reading, doubt_cut(cut, reading, types), types
+
+
+def _read_signature(
+    reading: DocumentReading,
+    kind: DocumentType,
+    fields: Mapping[str, FieldValue],
+    sent: SenderFacts,
+    *,
+    month_first: bool | None,
+) -> DocumentSignature | None:
+    """Return the signature of a document, or None if its type needs none."""
+    if not kind.signature:
+        return None
+    found = find_signature(
+        reading,
+        kind.signature,
+        month_first=find_month_first(reading, kind, month_first),
+        expected=find_expected_signer(kind, fields, sent.person),
+    )
+    return registered_forms.apply_signature_boxes(reading, kind, found)
+
+
+def _check_unread(reading: DocumentReading, sent: SenderFacts) -> DocumentVerdict:
+    """Return the verdict on a reading with pages that are not what was read.
+
+    Nothing is known of the document but its file.
+    """
+    checks_of_file = (legibility.check_active_content, page_languages.check_languages)
+    found = (finding for check_file_only in checks_of_file for finding in check_file_only(reading))
+    return make_verdict_from_findings([*submission.check_submission(reading, sent), *found])
 
 
 def make_verdict_from_findings(findings: Iterable[RuleFinding]) -> DocumentVerdict:

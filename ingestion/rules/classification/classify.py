@@ -14,6 +14,7 @@ from itertools import islice
 from math import inf
 
 from audit.translation import gettext
+from ingestion.reading.languages import ENGLISH
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.features import (
     LAYOUT,
@@ -80,12 +81,15 @@ def classify(
 ) -> Classification:
     """Return the type of a document, compared with the slug of the declared type, if any.
 
-    By default, `model` is the built-in model.
+    By default, `model` is the built-in model. It knows the words of English documents, so types
+    with the phrases of another language are recognised by their landmarks alone.
     """
     model = model or load_model()
     scores = {score.slug: score for score in score_types(reading, types)}
-    features = extract_features(reading, {slug: score.points for slug, score in scores.items()})
-    log_odds = model.log_odds(features, scores)
+    points = {slug: score.points for slug, score in scores.items()}
+    is_english = all(kind.language == ENGLISH for kind in types.values())
+    features = extract_features(reading, points) if is_english else {}
+    log_odds = model.log_odds(features, scores) if is_english else model.log_odds_of_points(points)
     ranked = sorted(scores, key=lambda slug: -log_odds[slug])
     best = scores[ranked[0]] if ranked else TypeScore("")
     probabilities = compute_probabilities(log_odds)

@@ -103,8 +103,7 @@ class Model:
             of_points = (name.removeprefix(POINTS) for name in features if name.startswith(POINTS))
             types = dict.fromkeys((*self.classes[1:], *of_points))
         words = self.log_odds_of_words(features)
-        # A type that the model does not know is recognised from MIN_TYPE_SCORE points.
-        of_unknown = _logit(self.threshold) - self.log_odds_per_point * MIN_TYPE_SCORE
+        of_unknown = self._log_odds_without_words
         return {
             slug: self.log_odds_per_point * features.get(POINTS + slug, 0.0)
             + (
@@ -113,6 +112,18 @@ class Model:
                 else of_unknown
             )
             for slug in types
+        }
+
+    @property
+    def _log_odds_without_words(self) -> float:
+        """Return the log-odds with which a type is recognised from MIN_TYPE_SCORE points."""
+        return _logit(self.threshold) - self.log_odds_per_point * MIN_TYPE_SCORE
+
+    def log_odds_of_points(self, points: Mapping[str, int]) -> dict[str, float]:
+        """Return the log-odds of each type against no type by its landmarks alone."""
+        return {
+            slug: self.log_odds_per_point * count + self._log_odds_without_words
+            for slug, count in points.items()
         }
 
     def decide(self, log_odds: Mapping[str, float]) -> str:

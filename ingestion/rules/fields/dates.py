@@ -3,10 +3,18 @@
 import calendar
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.fields.eastern_dates import (
+    EasternDate,
+    convert_buddhist_year,
+    find_eastern_dates,
+)
+from ingestion.rules.fields.month_names import find_month
 from ingestion.rules.fuzzy_phrases import replace_by_digits, strip_punctuation
 
 MONTHS = tuple(name.casefold() for name in calendar.month_name[1:])  # English: no locale is set
@@ -16,7 +24,9 @@ _DAY = rf"{_DIGIT}{{1,2}}"  # the pattern below also accepts O05: OCR may double
 _YEAR = rf"[12Il|]{_DIGIT}{{3}}"
 _SHORT_YEAR = rf"(?:{_YEAR}|{_DIGIT}{{2}})"
 _CENTURY_PIVOT = 70  # a year of two digits from here on is of the last century
-_NAME = r"[A-Za-z01|]{3,9}"
+_NAME = r"[A-Za-z01|\u00c0-\u017f\u0400-\u04ff]{3,12}"
+_BEHIND_DAY = r"(?:st|nd|rd|th|er|[.\u00ba\u00aa\u00b0\u00bb\u201d])?"  # 1st, 1er, 1., 1º, «1»
+_OF = r"(?:\s(?:(?:day\s)?of|del?|d[ei])\b)?"  # 1 of April, 1 de abril
 
 
 def _compile(year: str) -> re.Pattern[str]:
@@ -28,9 +38,10 @@ def _compile(year: str) -> re.Pattern[str]:
     return re.compile(
         r"(?<![^\W_])(?<!/)(?:"
         rf"(?P<iso_year>{_YEAR})[-/.](?P<iso_month>{_DAY})[-/.](?P<iso_day>{_DAY})"
+        rf"|(?P<spaced_year>{_YEAR})\.\s(?P<spaced_month>{_DAY})\.\s(?P<spaced_day>{_DAY})(?=\.)"
         rf"|(?P<named_year>{_YEAR})[-/.](?P<named_month>{_NAME})[-/.](?P<named_day>{_DAY})"
-        rf"|{day_with_digit}(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?(?:\s(?:day\s)?of)?[\s/-]{{0,3}}"
-        rf"(?P<month>{_NAME})\.?[\s,/-]{{0,3}}(?P<year>{year})"
+        rf"|{day_with_digit}(?P<day>O?{_DAY}){_BEHIND_DAY}{_OF}[\s/-]{{0,3}}"
+        rf"(?P<month>{_NAME})\.?(?:\sdel?(?=\s))?[\s,/-]{{0,3}}(?P<year>{year})"
         rf"|(?P<us_month>{_NAME})\.?\s{{0,3}}(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
         rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{year})"
         rf"|(?P<one>{_DAY})\s?[/-]\s?(?P<two>{_DAY})\s?[/-]\s?(?P<numeric_year>{year})"
@@ -42,6 +53,7 @@ def _compile(year: str) -> re.Pattern[str]:
 # In a date of numbers, the month may be the first or the second one.
 _PARTS = {
     "iso_day": ("iso_year", "iso_month", "iso_day"),
+    "spaced_day": ("spaced_year", "spaced_month", "spaced_day"),  # 2024. 4. 1. in Korean
     "named_day": ("named_year", "named_month", "named_day"),
     "year": ("year", "month", "day"),
     "us_year": ("us_year", "us_month", "us_day"),
@@ -50,6 +62,13 @@ _PARTS = {
 }
 _NAMED_MONTHS = {"year", "us_year", "named_day"}  # the last parts of dates with the name of a month
 
+# Digits and signs of the width of a Chinese character, which have the place of one character too.
+_FULL_WIDTH = {
+    **{0xFF10 + digit: str(digit) for digit in range(10)},
+    **{ord(wide): narrow for wide, narrow in zip("．／－", "./-", strict=True)},
+}
+_BUDDHIST_ERA = re.compile(r"\bB\.?\s?E\b|\bBuddhist")
+_ERA_LENGTH = 14  # characters before and after a date in which its era is named
 _MIN_PAGE_LENGTH = 400  # characters; a shorter text is a line, or what follows a caption
 _DIGITS = re.compile(r"\d")  # of which a date has at least one, even if OCR misread others
 _WRITTEN_DATE = _compile(_YEAR)
@@ -113,7 +132,9 @@ def find_dates(
     not known. With `short_years`, 03.12.26 is a date too; it is not safe outside of a caption's
     place, where it may be the number of a section.
     """
-    if not _DIGITS.search(text):
+    if not text.isascii():
+        text = text.translate(_FULL_WIDTH)
+    elif not _DIGITS.search(text):
         return
     if len(text) >= _MIN_PAGE_LENGTH:
         yield from _find_all_dates(text, month_first, short_years)
@@ -134,13 +155,29 @@ def _read_dates(text: str, month_first: bool | None, short_years: bool) -> Itera
 
     As in "approval 2020-Oct-06", in which "approva", "l" and "2020" have that form.
     """
+    eastern = [] if text.isascii() else sorted(find_eastern_dates(text))
     pattern = _DATE_AT_CAPTION if short_years else _WRITTEN_DATE
     start = 0
     while match := pattern.search(text, start):
+        while eastern and eastern[0].start < match.end():
+            found = eastern.pop(0)
+            yield _read_eastern(text, found)
+            start = found.end
+        if match.start() < start:
+            continue
         written = _read_match(match, month_first)
         if written:
             yield written
         start = match.end() if written else match.start() + 1
+    yield from (_read_eastern(text, found) for found in eastern if found.start >= start)
+
+
+def _read_eastern(text: str, found: EasternDate) -> WrittenDate:
+    """Return a date of East or South-East Asia, whose day may not exist."""
+    day: date | None = None
+    with suppress(ValueError):
+        day = date(found.year, found.month, found.day)
+    return WrittenDate(text[found.start : found.end], found.start, found.end, day)
 
 
 def _read_match(match: re.Match[str], month_first: bool | None) -> WrittenDate | None:
@@ -207,6 +244,22 @@ def _find_repeated_orders(texts: Iterable[str]) -> set[bool]:
     }
 
 
+def _names_buddhist_era(match: re.Match[str]) -> bool:
+    """Return whether the era is named beside a date, as in "1 April 2567 B.E."."""
+    around = match.string[max(match.start() - _ERA_LENGTH, 0) : match.end() + _ERA_LENGTH]
+    return "B" in around and _BUDDHIST_ERA.search(around) is not None
+
+
+def _find_foreign_month(match: re.Match[str], last: str, word: str) -> list[int]:
+    """Return the month that a word of another language than English names, or nothing."""
+    _, month, _ = _PARTS[last]
+    start, end = match.start(month), match.end(month)
+    around = match.string[start - 1 : start] + match.string[end : end + 1]
+    plain = fuzzy_phrases.remove_accents(word)
+    found = find_month(plain, is_between_strokes=around in {"//", "--"})
+    return [found] if found else []
+
+
 def add_months(day: date, months: int) -> date:
     """Return the same day of a later month, or the last day of that month if it is shorter."""
     years, month = divmod(day.month - 1 + months, 12)
@@ -224,9 +277,13 @@ def _interpret(match: re.Match[str]) -> list[tuple[int, int, int]]:
     year, day = int(replace_by_digits(written_year)), int(replace_by_digits(written_day))
     if len(written_year) == 2:
         year += 1900 if year >= _CENTURY_PIVOT else 2000
+    elif _names_buddhist_era(match):
+        year = convert_buddhist_year(year)
     if last in _NAMED_MONTHS:
         word = written_month.casefold().replace("0", "o").translate(str.maketrans("1|", "ll"))
         named = [number for number, full in enumerate(MONTHS, 1) if full.startswith(word)]
+        if not named:
+            named = _find_foreign_month(match, last, word)
         return [(year, named[0], day)] if named else []
     month = int(replace_by_digits(written_month))
     return (

@@ -35,7 +35,8 @@ def find_month_first(
     """Return whether numeric dates of a document put the month first; None if not known.
 
     The form decides first, then the document's own dates, of which one may be definite. The country
-    decides only if its site has one, and if the document does not contradict it.
+    decides only if its site has one, and if the document does not contradict it. The language of
+    the document decides last.
     """
     if kind.us_dates:
         return True
@@ -43,7 +44,9 @@ def find_month_first(
     order_of_document = dates.find_date_order(texts)
     if order_of_document is None and dates.has_both_orders(texts):
         return None
-    return by_country if order_of_document is None else order_of_document
+    if order_of_document is not None:
+        return order_of_document
+    return False if by_country is None and kind.day_first else by_country
 
 
 def read_fields(

@@ -24,7 +24,7 @@ from ingestion.rules import fuzzy_phrases
 
 _NUMBER_ALONE = re.compile(r"\W*\d*\W*")
 # Punctuation that may be attached to a word. A question mark may be a misread colon.
-_EDGE_PUNCTUATION = " .,:;?()[]#*_'\"-\u2013"
+_EDGE_PUNCTUATION = " .,:;?()[]#*_'\"-\u2013\u00b0"
 _MAX_VALUE_DROP = 30.0  # points below a caption within which its value begins
 _MAX_VALUE_OUTDENT = 20.0  # points by which that value may begin further left
 _MAX_VALUE_INDENT = 60.0  # points by which it may begin further right

@@ -24,7 +24,7 @@ SCAN_SOURCES = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
 MAX_DATE_GAP = 40  # characters after a caption within which its date begins
 
 # Characters that may stand between a caption and its value.
-_BETWEEN = r"[\s:.#_*)(\[\u2022\u2013\u2014-]*"
+_BETWEEN = r"[\s:.#_*)(\[\u00b0\u00ba\u2022\u2013\u2014-]*"  # also the sign of n°
 _NUMBER_SIGN = re.compile(r"[\s.]*(?:[:#=]|no\b|number\b|id\b)", re.IGNORECASE)
 _MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat))")
 # Titles of which one would be kept, as in "Dr./Mr./Ms. Ann Smith"

@@ -1,5 +1,6 @@
 """Tests of retrying held documents, and of recording failed requests."""
 
+import dataclasses
 import uuid
 
 import pytest
@@ -9,7 +10,7 @@ from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
 from ingestion.core.errors import LeaseLost
 from ingestion.core.ports import FetchFailure
-from ingestion.core.states import BatchState, ChunkState
+from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases, worker_steps
 from ingestion.intake import retrying
 from ingestion.models import Chunk, Document
@@ -141,3 +142,19 @@ def test_a_failure_of_a_document_that_was_moved_is_not_recorded():
     steps.start_checking(document.pk, lease, sha256="a" * 64, size=1)
     with pytest.raises(LeaseLost):
         fail(document, lease)
+
+
+def test_documents_are_read_again_once_their_language_is_installed(settings):
+    batch = make_batch(make_site(), documents=2)
+    for lease in leases.claim_due_chunks(10, by="here:1:1"):
+        for item, language in zip(lease.items, ("fra", "jpn"), strict=True):
+            steps.start_attempt(item.document, lease.lease_id, max_attempts=5)
+            facts = {"language": language, "data": language, "page": 1}
+            steps.give_up(item.document, lease.lease_id, "LANGUAGE_NOT_INSTALLED", facts, held=True)
+        leases.return_chunk(lease.chunk, lease.lease_id)
+    assert retrying.retry_installed_languages(by=INES) == 0
+    limits = settings.READING_LIMITS
+    settings.READING_LIMITS = dataclasses.replace(limits, languages="eng+fra")
+    assert retrying.retry_installed_languages(by=INES) == 1
+    states = [document.state for document in batch.documents.order_by("pk")]
+    assert states == [DocumentState.RECEIVED, DocumentState.HELD]

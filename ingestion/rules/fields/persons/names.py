@@ -64,6 +64,7 @@ _REGISTRATION_NUMBER = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)
 _BETWEEN_WORDS = re.compile(r"[\s,;/()]+")
 _SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."
 _SLASHED_TITLE = re.compile(r"\ba/(?=prof\b)", re.IGNORECASE)  # associate professor
+_EAST_ASIAN = re.compile("[\u3041-\u30fe\u3400-\u9fff\uac00-\ud7a3]")
 _MAX_NAME_WORDS = 8  # words of a name that are compared; the limit bounds the time
 
 
@@ -96,8 +97,11 @@ def is_same_person(one: str, other: str) -> bool:
 def may_be_same_person(one: str, other: str) -> bool:
     """Return whether nothing in the two names contradicts that they are the same person.
 
-    Dr. Smith may be John Smith, and a text without a name may be anybody.
+    Dr. Smith may be John Smith, and a text without a name may be anybody. A name in the letters of
+    East Asia may be any name in Latin letters.
     """
+    if (_EAST_ASIAN.search(one) is None) is not (_EAST_ASIAN.search(other) is None):
+        return True
     for name, other_name in _interpretation_pairs(one, other):
         fewer, more = sorted((name, other_name), key=len)
         if not fewer or _join(fewer) == _join(more):

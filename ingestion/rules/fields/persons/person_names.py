@@ -23,11 +23,18 @@ PATTERN = (
     rf"(?: (?!{_RELATION})(?:(?:{_PARTICLE} ){{0,3}}{_PREFIX}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE}"
     rf"|{_NICKNAME}(?= {_CAPITAL}))){{1,7}}"
 )
+# A name in Chinese characters or in Korean letters is one word, or a surname and a given name.
+_EAST_ASIAN_NAME = (
+    r"(?:[\u3400-\u9fff\u3005]{2,5}(?: [\u3041-\u30fe\u3400-\u9fff\u3005]{1,4})?"
+    r"|[\uac00-\ud7a3]{2,5})(?![\u3041-\u30fe\u3400-\u9fff\uac00-\ud7a3])"
+)
+_EAST_ASIAN = re.compile(_EAST_ASIAN_NAME)
 # At a caption, a name may begin with a particle, as in "van der Berg, Ann", or with titles in small
 # letters, as in "dr. ir. J. van den Berg".
 _SMALL_TITLES = r"(?:dr|drs|ir|ing|mr|mw|dhr|prof|prof\. dr)\. "
 PATTERN_AT_CAPTION = (
-    rf"(?:(?:(?:{_PARTICLE} ){{1,3}}|(?:{_SMALL_TITLES}){{1,3}})(?={_CAPITAL}))?{PATTERN}"
+    rf"{_EAST_ASIAN_NAME}"
+    rf"|(?:(?:(?:{_PARTICLE} ){{1,3}}|(?:{_SMALL_TITLES}){{1,3}})(?={_CAPITAL}))?{PATTERN}"
 )
 _NAME = re.compile(rf"(?:(?:{_SMALL_TITLES}){{1,3}})?{PATTERN}")
 
@@ -71,6 +78,12 @@ _NOT_IN_NAMES = frozenset(
         " employee learner trainee personal profile gmbh llp plc"
         " \u00e4rztekammer landes\u00e4rztekammer curso fundaci\u00f3n chamber"
         " dear sincerely regards hello"
+        " hôpital hôpitaux université comité clinique faculté institut recherche étude"
+        " attestation formation klinikum krankenhaus universität"
+        " universitätsklinikum klinik kommission studie prüfung bescheinigung universidad"
+        " universidade università ospedale azienda comitato comitê comissão comisión instituto"
+        " facultad faculdade estudo estudio pesquisa investigación ensayo certificado"
+        " ziekenhuis universiteit commissie onderzoek szpital uniwersytet komisja badanie"
         " street avenue road suite building center centre medical health services sciences the of",
     )
 )
@@ -110,6 +123,8 @@ def trim(text: str) -> str:
     """
     kept: list[str] = []
     has_degree = False
+    if east_asian := _EAST_ASIAN.match(text):
+        return east_asian[0]
     if is_surname_first(text):
         return text.strip(" ,;")
     written_words = text.split()
@@ -211,6 +226,8 @@ def may_be_cut(written: str, name: str) -> bool:
 
 def is_full_name(text: str) -> bool:
     """Return whether a text has at least two words of a name besides titles and degrees."""
+    if _EAST_ASIAN.fullmatch(text):
+        return True
     parts = [part for group in names.split_name(text) for part in group]
     return len(parts) >= 2 and any(len(part) > 1 for part in parts)
 

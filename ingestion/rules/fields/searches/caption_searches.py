@@ -46,7 +46,8 @@ _SIGN = re.compile(r"(?i)[#:]+|no\.?:?|number:?|id:?")
 _BETWEEN_PARTS = re.compile(r"\s*[;:,()]\s+|\s*[()]\s*|\s+[-\u2013\u2014]\s+|[;:,]$")
 _CODE_OF_STUDY = re.compile(r"(?=[^\d]*\d)(?=[^A-Z]*[A-Z])[\w/.-]{5,}")
 _CAPTION_GOES_ON = re.compile(
-    r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))[^\W\d_]{2,}"
+    r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    r"|[\u3041-\u9fff\uac00-\ud7a3])[^\W\d_]{2,}"  # 令和6年 is a date
 )
 
 

@@ -26,7 +26,7 @@ _NUMBER_OF_DOCUMENT = re.compile(
 _MAX_VERSIONS_PER_PAGE = 20
 _VERSION = re.compile(
     r"(?i)(?<![\w.])v(?:er(?:sion|\.)?|\.)?\s?(?:no\.?|number|\#|:)?\s?(?P<number>\d{1,2}(?:\.\d{1,3}){0,3})"
-    r"(?![\w/-]|\.\d)"
+    r"(?![\w/-]|\.\d|\s(?:de\s)?[^\W\d_]{3,12}\.?,?\s(?:de\s)?(?:19|20)\d\d)"
 )
 _MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
 _MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
