@@ -44,7 +44,7 @@ class Specimen:
 
     slug: str  # of the document type
     layout: str
-    seed: int
+    seed: int | str
     content: bytes  # the PDF
     values: Mapping[str, str]  # by the names of fields, as printed
     days: Mapping[str, date]  # the same for values that are dates

@@ -209,7 +209,7 @@ TRANSLATED_LAYOUTS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType
 
 
 def make_translated_specimen(
-    language: str, slug: str, layout: str, seed: int = 0, *, today: date = TODAY
+    language: str, slug: str, layout: str, seed: int | str = 0, *, today: date = TODAY
 ) -> Specimen:
     """Return a specimen of a document type in a language. It is valid at `today`.
 
@@ -237,7 +237,7 @@ def make_translated_specimen(
     return Specimen(slug, f"{language}-{layout}", seed, content, values, days)
 
 
-def _make_values(language: str, seed: int, today: date) -> Mapping[str, str | date]:
+def _make_values(language: str, seed: int | str, today: date) -> Mapping[str, str | date]:
     rng, words = random.Random(f"translated {language} {seed}"), _WORDS[language]
     investigator, chair = rng.sample(words.people, 2)
     approval = today - timedelta(days=rng.randint(40, 150))
