@@ -34,8 +34,11 @@ MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not r
 
 # The phrases of other languages, each in a file with the name of the language.
 LANGUAGES_FOLDER = Path(__file__).with_name("languages")
-# Keys of a field whose phrases are English, and have no meaning beside those of another language.
-_ENGLISH_KEYS = frozenset({"roles", "sentences", "heading", "line_with", "near", "not_near"})
+# Keys of a field whose phrases are English, and those of searches that know English words.
+_ENGLISH_KEYS = frozenset(
+    {"roles", "sentences", "heading", "line_with", "near", "not_near"}
+    | {"is_reference", "is_title", "is_institution", "is_investigator"}
+)
 T = TypeVar("T")
 
 _STRICT = ConfigDict(extra="forbid")
