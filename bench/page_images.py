@@ -1,8 +1,8 @@
 """Compares the reading of page images with Tesseract, OCRmyPDF and RapidOCR alone, in one run.
 
-`python -m bench.page_images [--quick] [--group GROUP ...] [--pages N] [--seeds SEED ...]` runs it,
-and docs/benchmarks describes what it measures. Every group is read by all sides. With `--sides
-ours`, the others are left out, to see the effect of a change quickly.
+`python -m bench.page_images [--quick] [--group GROUP ...] [--pages N] [--seeds SEED ...]` runs it.
+docs/benchmarks describes what it measures. Every group is read by all sides. With `--sides ours`,
+the others are left out, to see the effect of a change quickly.
 """
 
 import argparse

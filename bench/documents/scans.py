@@ -246,27 +246,27 @@ def _hard_photo(grey: Grey, rng: random.Random) -> Grey:
     paper = cv2.copyMakeBorder(grey, *(margin,) * 4, cv2.BORDER_CONSTANT, value=WHITE)
     on_table = np.zeros_like(paper)
     on_table[margin:-margin, margin:-margin] = 1
-    photographed, is_paper = _curl((paper, on_table), rng)
-    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], np.float32) * photographed.shape[::-1]
+    image, is_paper = curl_pages((paper, on_table), rng)
+    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], np.float32) * image.shape[::-1]
     shift = 0.05 * width
     moves = [(rng.uniform(-shift, shift), rng.uniform(-shift, shift)) for _ in corners]
     transform = cv2.getPerspectiveTransform(
         corners.astype(np.float32), (corners + np.array(moves)).astype(np.float32)
     )
-    size = photographed.shape[::-1]
-    photographed = cv2.warpPerspective(photographed, transform, size, borderValue=WHITE)
+    size = image.shape[::-1]
+    image = cv2.warpPerspective(image, transform, size, borderValue=WHITE)
     is_paper = cv2.warpPerspective(is_paper, transform, size, borderValue=0)
-    photographed = np.where(is_paper > 0, photographed, rng.randint(50, 90)).astype(np.uint8)
+    image = np.where(is_paper > 0, image, rng.randint(50, 90)).astype(np.uint8)
     x, y = np.meshgrid(np.linspace(0, 1, size[0]), np.linspace(0, 1, size[1]))
     across = x if rng.random() < 0.5 else 1 - x
     light = 1 - rng.uniform(0.4, 0.6) * (across + y) / 2
     edge, depth = rng.uniform(0.3, 0.7), rng.uniform(0.35, 0.5)
     shadow = 1 - depth / (1 + np.exp((edge - y + 0.5 * (across - 0.5)) * 40))
-    soft = _blur(photographed, rng.uniform(1.0, 1.3))
+    soft = _blur(image, rng.uniform(1.0, 1.3))
     return _add_grain(_light(soft, 0.97 * light * shadow), 5.0, rng)
 
 
-def _curl(images: Sequence[Grey], rng: random.Random) -> list[Grey]:
+def curl_pages(images: Sequence[Grey], rng: random.Random) -> list[Grey]:
     """Return images of one size bent around a vertical axis, more at the top than at the bottom."""
     height, width = images[0].shape
     x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))

@@ -42,9 +42,12 @@ def describe_page(page: PageReading) -> Mapping[str, Any]:
 
 def _describe_words(page: PageReading) -> Sequence[Sequence[object]]:
     """Return each word with the shares of the page's width and height at which its sides are."""
+    original = page.page_map or page
 
     def measure_shares(box: Box) -> Sequence[float]:
-        sides = (page.width, page.height, page.width, page.height)
+        if page.page_map:
+            box = page.page_map.locate(box, page.width, page.height)
+        sides = (original.width, original.height, original.width, original.height)
         return [
             round(min(max(edge / side, 0.0), 1.0), SHARE_DECIMALS)
             for edge, side in zip(box, sides, strict=True)

@@ -9,10 +9,11 @@ read may differ with the next version of that engine, so they are kept with thei
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
-from .results import DocumentReading, PageReading, TextSource
+from .results import DocumentReading, PageMap, PageReading, TextSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,9 @@ class Provenance:
     """The record of how a document was read.
 
     `pages` has one mapping for each page. Lengths in it are in points, confidences from 0 to 100,
-    `uncovered` from 0 to 1, angles in degrees clockwise. `words` are the words of OCR in packed
-    form (see `unpack_words`), or b"" if no page went through OCR.
+    `uncovered` from 0 to 1, angles in degrees clockwise. Places are those of the corrected page.
+    Where its geometry was corrected, `original` says where they are on the original. `words` are
+    the words of OCR in packed form (see `unpack_words`), or b"" if no page went through OCR.
     """
 
     pages: tuple[Mapping[str, object], ...]
@@ -64,6 +66,13 @@ def unpack_words(packed: bytes) -> Mapping[int, list[tuple[str, list[float], flo
     return {int(number): words for number, words in orjson.loads(zlib.decompress(packed)).items()}
 
 
+def restore_page_map(page: Mapping[str, Any]) -> PageMap | None:
+    """Return the map of a page from its part of `Provenance.pages`, or None if it has none."""
+    if not (original := page.get("original")):
+        return None
+    return PageMap(original["width"], original["height"], original["points"])
+
+
 def _describe_page(page: PageReading) -> Mapping[str, object]:
     """Return a page's part of `Provenance.pages`, whose keys are stored and must not change."""
     description: dict[str, object] = {
@@ -84,6 +93,13 @@ def _describe_page(page: PageReading) -> Mapping[str, object]:
         description["corrections"] = [list(each) for each in page.corrections]
     if page.language:
         description["language"] = page.language
+    if page.page_map:
+        width, height, points = page.page_map
+        description["original"] = {
+            "width": round(width, 1),
+            "height": round(height, 1),
+            "points": [[list(point) for point in row] for row in points],
+        }
     if page.is_blank:
         description["blank"] = True
     if page.error:

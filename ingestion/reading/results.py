@@ -127,6 +127,11 @@ class CorrectionKind(StrEnum):
     CONTRAST = "contrast"  #: Faint ink was darkened.
     LIGHT = "light"  #: Shadows were removed.
     DESKEWED = "deskewed"  #: The page was turned back by the amount, in degrees clockwise.
+    #: Lines in perspective, or of a curled or slightly turned page, became straight and level.
+    STRAIGHTENED = "straightened"
+    SMOOTHED = "smoothed"  #: The jagged edges of a fax, or the noise of a scanner, were smoothed.
+    SHARPENED = "sharpened"  #: The edges of letters in a photograph were sharpened.
+    ENLARGED = "enlarged"  #: The resolution was raised, to the amount in dpi.
     ROTATED = "rotated"  #: The page was turned clockwise by the amount: 90, 180 or 270 degrees.
 
 
@@ -135,6 +140,48 @@ class Correction(NamedTuple):
 
     kind: CorrectionKind
     amount: float = 0.0  # in the unit of the kind; 0 if the kind has none
+
+
+class PageMap(NamedTuple):
+    """Says where the places of a page whose geometry was corrected are on the original.
+
+    The original is shown to people upright, which means rotated by `PageReading.rotation`, and has
+    no other correction. Lengths are in points.
+    """
+
+    width: float  # of the original
+    height: float
+    # The places on the original of points at equal distances in the corrected page, row by row
+    # from its top left to its bottom right corner.
+    points: Sequence[Sequence[tuple[float, float]]]
+
+    def locate(self, box: Box, width: float, height: float) -> Box:
+        """Return where a box is on the original, of a corrected page of this width and height."""
+        across = (box.left, (box.left + box.right) / 2, box.right)
+        places = [
+            self._locate_point(x / width, y / height) for x in across for y in (box.top, box.bottom)
+        ]
+        x, y = zip(*places, strict=True)
+        return Box(min(x), min(y), max(x), max(y))
+
+    def _locate_point(self, across: float, down: float) -> tuple[float, float]:
+        """Return the place on the original of a point at shares, 0 to 1, of the corrected page."""
+        rows, columns = len(self.points) - 1, len(self.points[0]) - 1
+        x, y = (
+            min(max(share, 0.0), 1.0) * cells for share, cells in ((across, columns), (down, rows))
+        )
+        column, row = min(int(x), columns - 1), min(int(y), rows - 1)
+        x, y = x - column, y - row
+        corners = (
+            (self.points[row][column], (1 - x) * (1 - y)),
+            (self.points[row][column + 1], x * (1 - y)),
+            (self.points[row + 1][column], (1 - x) * y),
+            (self.points[row + 1][column + 1], x * y),
+        )
+        return (
+            sum(point[0] * weight for point, weight in corners),
+            sum(point[1] * weight for point, weight in corners),
+        )
 
 
 class MeasuredBox(NamedTuple):
@@ -189,6 +236,8 @@ class PageReading:
     # page is deskewed before it is rotated.
     skew: float = 0.0
     corrections: tuple[Correction, ...] = ()  # of the page image, in the order of their making
+    # Where the page's places are on the original; None if it was at most rotated.
+    page_map: PageMap | None = None
     is_blank: bool = False  # whether the page has neither text nor ink
     error: str = ""  # the reason why this page could not be read; "" if it could
     added_marks: Sequence[AddedMark] = ()  # stamps, strike-outs and covered words

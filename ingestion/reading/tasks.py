@@ -119,7 +119,7 @@ def read_scans(
 
     `low_resolution` is True after an attempt that took too long.
     """
-    from .images.variants import reduce_resolution  # noqa: PLC0415 - as the next one
+    from .images.normalise.variants import reduce_resolution  # noqa: PLC0415 - as the next one
     from .ocr.page import read_page_image  # noqa: PLC0415 - most documents have no scan
     from .ocr.page_language import get_language_engines  # noqa: PLC0415 - as the one before
 

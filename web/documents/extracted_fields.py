@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.models import Document, Extraction
-from ingestion.reading.results import SignatureResult, TextSource
+from ingestion.reading.results import CorrectionKind, SignatureResult, TextSource
 from ingestion.rules.checks.legibility import MAX_UNREAD_LETTER_SHARE
 from ingestion.rules.checks.signatures import DIGITAL_SIGNATURE_SOURCE
 from ingestion.rules.document_types import TYPES
@@ -22,6 +22,17 @@ _TEXT_LAYERS = {
     TextSource.NATIVE: _("text layer of the file"),
     TextSource.FORM: _("text layer and form fields of the file"),
     TextSource.OCR_LAYER: _("scan with its own text layer"),
+}
+# Corrections of a page image, apart from those that are shown with their amount.
+_CORRECTIONS = {
+    CorrectionKind.REDUCED: _("read at a low resolution"),
+    CorrectionKind.INVERTED: _("light and dark exchanged"),
+    CorrectionKind.CONTRAST: _("faint ink darkened"),
+    CorrectionKind.LIGHT: _("shadows removed"),
+    CorrectionKind.STRAIGHTENED: _("bent lines straightened"),
+    CorrectionKind.SMOOTHED: _("noise smoothed"),
+    CorrectionKind.SHARPENED: _("sharpened"),
+    CorrectionKind.ENLARGED: _("enlarged"),
 }
 _SIGNATURE_RESULTS = {
     SignatureResult.EMPTY: _("the signature field is empty"),
@@ -118,6 +129,8 @@ def _describe_method(page: Mapping[str, Any]) -> str:
         parts.append(gettext("rotated by {degrees} degrees").format(degrees=page["turned"]))
     if page["askew"]:
         parts.append(gettext("skewed by {degrees} degrees").format(degrees=page["askew"]))
+    kinds = {CorrectionKind(kind) for kind, amount in page.get("corrections", ())}
+    parts += [str(text) for kind, text in _CORRECTIONS.items() if kind in kinds]
     return ", ".join(parts)
 
 

@@ -9,6 +9,8 @@ from django.views.decorators.cache import cache_control
 
 from ingestion.documents import downloads, page_previews
 from ingestion.models import Document, Extraction, Finding
+from ingestion.reading.provenance import restore_page_map
+from ingestion.reading.results import Box
 from ingestion.rules.findings import parse_area
 from sites.models import User
 from web.documents.lookup import get_visible_document
@@ -67,9 +69,13 @@ def build_page_image(
     if extraction:
         pages = (read for read in extraction.pages if read["number"] == page)
         size = next(pages, {})
+        page_map = restore_page_map(size)
         for finding in findings:
             if finding.page == page:
-                areas += _find_areas(extraction, finding)
+                for box in _find_boxes(extraction, finding):
+                    place = page_map.locate(box, size["width"], size["height"]) if page_map else box
+                    areas.append(_mark(place))
+        size = size.get("original", size)
     width, height = size.get("width", 0), size.get("height", 0)
     return PageImage(document, page, width, height, tuple(areas) if width else (), zoom)
 
@@ -91,7 +97,17 @@ def add_page_image(
     return replace(outcome, findings=(replace(main, page_image=page_image), *others))
 
 
-def _find_areas(extraction: Extraction, finding: Finding) -> Iterator[MarkedArea]:
+def _mark(box: Box) -> MarkedArea:
+    """Return the area of a box with a margin around it."""
+    return MarkedArea(
+        left=box.left - _MARGIN,
+        top=box.top - _MARGIN,
+        width=box.right - box.left + 2 * _MARGIN,
+        height=box.bottom - box.top + 2 * _MARGIN,
+    )
+
+
+def _find_boxes(extraction: Extraction, finding: Finding) -> Iterator[Box]:
     """Yield the area that the finding states, of the signature, or of fields that it quotes."""
     signature = extraction.signature
     is_about_signature = finding.code.startswith(_SIGNATURE_CODES)
@@ -104,10 +120,5 @@ def _find_areas(extraction: Extraction, finding: Finding) -> Iterator[MarkedArea
         for field in extraction.fields
         if field["page"] == finding.page and field["value"] in quoted
     ]
-    for left, top, right, bottom in filter(None, boxes):
-        yield MarkedArea(
-            left=left - _MARGIN,
-            top=top - _MARGIN,
-            width=right - left + 2 * _MARGIN,
-            height=bottom - top + 2 * _MARGIN,
-        )
+    for sides in filter(None, boxes):
+        yield Box(*sides)

@@ -15,19 +15,15 @@ from itertools import groupby
 import numpy as np
 
 from ingestion.reading.forms.registration import find_form, may_be_form
-from ingestion.reading.images.binarise import (
-    has_edges,
-    is_blank,
-    measure_tone,
-    normalise_tone,
-)
-from ingestion.reading.images.coverage import measure_uncovered_share
+from ingestion.reading.images.binarise import has_edges, is_blank
+from ingestion.reading.images.coverage import find_letters, measure_uncovered_share
 from ingestion.reading.images.marks import find_marks
+from ingestion.reading.images.normalise.picture import level_lines, normalise_page
+from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
 from ingestion.reading.images.strike_outs import find_strike_outs
-from ingestion.reading.images.variants import PageVariant, measure_skew, smooth_bilevel
 from ingestion.reading.languages import UNKNOWN
 from ingestion.reading.results import (
     AddedMark,
@@ -137,19 +133,23 @@ def read_page_image(
     With `languages`, a page in another language than `expected` is read again with the engine of
     its language; `engine` is that of the expected language.
     """
-    tone = measure_tone(raster)
-    page = replace(page, corrections=(*page.corrections, *tone.corrections))
-    variant = PageVariant.of(normalise_tone(raster, tone), page)
+    variant, tone = normalise_page(raster, page)
     if is_blank(variant.flat) and not has_edges(variant.raster):
         return replace(page, is_blank=not page.text)
     deadline = time.monotonic() + seconds
-    page = replace(page, source=TextSource.OCR, dpi=round(raster.dpi))
     try:
         passes = _Passes(variant, engine, seconds, languages, expected)
         best = passes.read().upright()
         engine = passes.engine
     except OcrFailed as error:
-        return replace(page, marks=find_marks(variant.flat, page.words), error=str(error))
+        return replace(
+            variant.page,
+            source=TextSource.OCR,
+            dpi=round(raster.dpi),
+            marks=find_marks(variant.flat, variant.page.words),
+            page_map=variant.make_page_map(),
+            error=str(error),
+        )
     if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
     variant = best.variant
@@ -172,7 +172,8 @@ def read_page_image(
         empty_squares=find_empty_squares(variant.raster),
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
-        dpi=round(dpi),
+        dpi=round(min(dpi, raster.dpi)),
+        page_map=variant.make_page_map(),
         added_marks=drop_repetitions((*variant.page.added_marks, *stamps, *strike_outs)),
         language=passes.found.language,
         is_language_missing=passes.found.is_missing,
@@ -280,13 +281,11 @@ def _other_variants(variant: PageVariant, passes: Sequence[OcrPass]) -> Iterator
     """
     if passes[0].is_good:
         return
-    if skew := measure_skew(variant.flat):
-        variant = variant.deskewed(skew)
-        yield variant
     for degrees in (180, 270):
         if max(each.confidence for each in passes) >= MIN_PAGE_CONFIDENCE:
             break
-        yield variant.rotated(degrees)
+        rotated = variant.rotated(degrees)
+        yield level_lines(rotated, find_letters(rotated.flat))
     if (best := _best_of(passes)).uncovered > MAX_UNCOVERED_SHARE:
         yield best.variant.evenly_lit()
 
@@ -302,7 +301,7 @@ def _run_pass(
     if may_enlarge and has_small_print(variant):
         ocr_words = read_small_print(variant, engine, seconds)
     else:
-        ocr_words = engine.recognise(smooth_bilevel(raster.grey), round(raster.dpi), seconds)
+        ocr_words = engine.recognise(raster.grey, round(raster.dpi), seconds)
     words = (*variant.page.words, *(word.to_word(raster.dpi) for word in ocr_words))
     return OcrPass(variant, ocr_words, measure_uncovered_share(variant.flat, words))
 

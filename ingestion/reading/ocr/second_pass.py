@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ingestion.reading.images.marks import MIN_PRINT_CONFIDENCE
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster
-from ingestion.reading.images.variants import smooth_bilevel
 from ingestion.reading.results import Box, Word, compute_bounding_box
 
 from .engines import (
@@ -203,7 +202,7 @@ def _read_area(
     grey = np.ascontiguousarray(raster.grey[y:bottom, x:right])
     copies = COPIES_PER_LINE if mode is SegmentationMode.SPARSE_TEXT else 1
     height, middle = grey.shape[0], copies // 2
-    stacked = smooth_bilevel(np.vstack([grey] * copies))
+    stacked = np.vstack([grey] * copies)
     found = engine.recognise(stacked, round(raster.dpi), seconds, mode)
     # Words of the middle copy, moved to their place on the page. A vertical bar alone is the side
     # of a box.

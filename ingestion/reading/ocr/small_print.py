@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ingestion.reading.images.binarise import INK_BRIGHTNESS, threshold
 from ingestion.reading.images.coverage import find_letters
+from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.render import PageRaster
-from ingestion.reading.images.variants import PageVariant, smooth_bilevel
 
 from .engines import Engine, OcrWord
 
@@ -45,7 +45,7 @@ def read_small_print(variant: PageVariant, engine: Engine, seconds: float) -> li
     for index, (rows, columns) in enumerate(_areas_of(variant)):
         area = _enlarge(replace(raster, grey=raster.grey[rows, columns], colour=None))
         remaining = max(deadline - time.monotonic(), 0.0)
-        found = engine.recognise(smooth_bilevel(area.grey), round(area.dpi), remaining)
+        found = engine.recognise(area.grey, round(area.dpi), remaining)
         factor = raster.dpi / area.dpi
         words += [
             _moved(word, factor, columns.start, rows.start, index * BLOCKS_PER_AREA)

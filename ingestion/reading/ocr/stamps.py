@@ -10,10 +10,10 @@ import numpy as np
 
 from ingestion.reading.images.coloured_ink import find_coloured_areas, iter_ink_layers
 from ingestion.reading.images.letter_lines import find_letter_lines, turn_line_upright
+from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.render import GreyArray
 from ingestion.reading.images.stamps import StampArea, find_stamp_areas
 from ingestion.reading.images.upright_ink import LETTER_PIXELS
-from ingestion.reading.images.variants import PageVariant
 from ingestion.reading.results import AddedMark, AddedMarkKind, Box, compute_bounding_box
 from ingestion.reading.stamp_words import STAMP_PHRASES, StampLine, read_stamp_line
 

@@ -3,13 +3,9 @@
 from collections.abc import Sequence
 
 from ingestion.reading.forms.registration import find_form, may_be_form
-from ingestion.reading.images.binarise import (
-    ANALYSIS_DPI,
-    flatten_background,
-    measure_tone,
-    normalise_tone,
-)
+from ingestion.reading.images.binarise import ANALYSIS_DPI, flatten_background
 from ingestion.reading.images.marks import MIN_RULE_PIXELS, find_marks, find_marks_in_area
+from ingestion.reading.images.normalise.tone import measure_tone, normalise_tone
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
 from ingestion.reading.images.separator_codes import CODES_DPI, PREFIX, read_separator_codes
 from ingestion.reading.images.squares import (

@@ -3,8 +3,12 @@
 import dataclasses
 import pickle
 
-from ingestion.reading.provenance import describe_provenance, unpack_words
-from tests.ingestion.reading.documents import make_pdf, make_scan, read, render, save
+import orjson
+import pytest
+
+from ingestion.reading.provenance import describe_provenance, restore_page_map, unpack_words
+from ingestion.reading.results import CorrectionKind
+from tests.ingestion.reading.documents import LINES, make_pdf, make_scan, read, render, save, skew
 
 
 def test_a_page_with_a_text_layer_has_its_source_and_no_words(tmp_path):
@@ -47,3 +51,25 @@ def test_empty_bytes_unpack_to_no_words():
 def test_the_provenance_of_a_text_layer_is_small_when_pickled(tmp_path):
     kept = describe_provenance(read(save(tmp_path, make_pdf(lines=["word " * 12] * 40))))
     assert len(pickle.dumps(kept)) < 1_000
+
+
+def test_the_corrections_and_the_places_on_the_original_are_recorded(tmp_path):
+    scan = skew(render(make_pdf(lines=LINES * 2, signed=True)), 6)
+    reading = read(save(tmp_path, make_scan(scan)))
+    (page,) = describe_provenance(reading).pages
+    kinds = [kind for kind, _ in page["corrections"]]
+    assert CorrectionKind.DESKEWED in kinds
+    restored = restore_page_map(orjson.loads(orjson.dumps(page)))
+    word = next(word for word in reading.pages[0].words if word.text == "Signature")
+    size = (reading.pages[0].width, reading.pages[0].height)
+    assert restored.locate(word.box, *size) == pytest.approx(
+        reading.pages[0].page_map.locate(word.box, *size), abs=0.1
+    )
+    assert restored.width == pytest.approx(scan.width * 72 / 200, abs=0.1)
+
+
+def test_a_page_that_was_only_rotated_has_no_places_on_the_original(tmp_path):
+    reading = read(save(tmp_path, make_scan(render(make_pdf()).rotate(180))))
+    (page,) = describe_provenance(reading).pages
+    assert page["turned"] == 180
+    assert restore_page_map(page) is None

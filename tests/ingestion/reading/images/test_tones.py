@@ -9,7 +9,7 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.reading.images.binarise import measure_tone, normalise_tone
+from ingestion.reading.images.normalise.tone import measure_tone, normalise_tone
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.ocr.engines import get_engine
 from ingestion.reading.ocr.page import read_page_image

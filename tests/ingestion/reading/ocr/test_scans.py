@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from ingestion.core.states import DocumentState
+from ingestion.reading.images.normalise.grain import is_bilevel, smooth
 from ingestion.reading.images.render import PageRaster
-from ingestion.reading.images.variants import smooth_bilevel
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
 from ingestion.reading.ocr.engines import (
@@ -374,5 +374,6 @@ def test_only_a_bilevel_page_is_smoothed():
     fax = np.full((100, 100), 255, np.uint8)
     fax[50:60, 10:90] = 0
     grey = np.full((100, 100), 240, np.uint8)
-    assert len(np.unique(smooth_bilevel(fax))) > 2
-    assert smooth_bilevel(grey) is grey
+    assert is_bilevel(fax)
+    assert not is_bilevel(grey)
+    assert len(np.unique(smooth(PageRaster(fax, 100)).grey)) > 2

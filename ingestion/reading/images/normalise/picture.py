@@ -1,0 +1,70 @@
+"""Makes all corrections of a page image, in their order."""
+
+from dataclasses import replace
+
+from ingestion.reading.images.binarise import ANALYSIS_DPI, Components
+from ingestion.reading.images.coverage import find_letters
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.results import Correction, CorrectionKind, PageReading
+
+from .grain import MAX_GRAIN, enlarge, is_bilevel, measure_grain, smooth
+from .light import even_out, is_uneven, measure_light, sharpen
+from .line_shape import measure_line_shape
+from .tone import Tone, measure_tone, normalise_tone
+from .variants import PageVariant, measure_skew
+
+MIN_LETTERS = 30  # of a page whose geometry and grain are corrected
+
+
+def normalise_page(raster: PageRaster, page: PageReading) -> tuple[PageVariant, Tone]:
+    """Return a page with all corrections that it needs, which it names, and its original tone.
+
+    A page on its side or upside down is not recognised here, because only OCR tells.
+    """
+    small = raster.downsampled(ANALYSIS_DPI)
+    tone = measure_tone(small)
+    corrections = list(tone.corrections)
+    if corrections:
+        raster = normalise_tone(raster, tone)
+        small = raster.downsampled(ANALYSIS_DPI)
+    bilevel = is_bilevel(raster.grey)
+    light = None if bilevel else measure_light(small)
+    is_photograph = light is not None and is_uneven(light)
+    if light is not None and is_photograph:
+        raster = even_out(raster, light)
+        small = raster.downsampled(ANALYSIS_DPI)
+        corrections.append(Correction(CorrectionKind.LIGHT))
+    page = replace(page, corrections=(*page.corrections, *corrections))
+    variant = PageVariant.of(raster, page, small=small)
+    letters = find_letters(variant.flat)
+    if len(letters.label) < MIN_LETTERS:
+        return variant, tone
+    variant = level_lines(variant, letters, is_photograph=is_photograph)
+    return _refine(variant, bilevel=bilevel, sharp=not is_photograph), tone
+
+
+def level_lines(
+    variant: PageVariant, letters: Components, *, is_photograph: bool = False
+) -> PageVariant:
+    """Return a page turned back by its skew, and with lines that are straight and level."""
+    if skew := measure_skew(letters):
+        variant = variant.deskewed(skew)
+        letters = find_letters(variant.flat)
+    if shape := measure_line_shape(variant.flat, letters, is_photograph=is_photograph):
+        variant = variant.straightened(shape)
+    return variant
+
+
+def _refine(variant: PageVariant, *, bilevel: bool, sharp: bool) -> PageVariant:
+    """Return a page without noise, and with sharp letters."""
+    if bilevel:
+        return variant.corrected(smooth(variant.raster), CorrectionKind.SMOOTHED)
+    if not sharp:
+        return variant.corrected(sharpen(variant.raster), CorrectionKind.SHARPENED)
+    if measure_grain(variant.raster.grey) <= MAX_GRAIN:
+        return variant
+    variant = variant.corrected(smooth(variant.raster), CorrectionKind.SMOOTHED)
+    larger = enlarge(variant.raster)
+    if larger is variant.raster:
+        return variant
+    return variant.corrected(larger, CorrectionKind.ENLARGED, round(larger.dpi))
