@@ -5,7 +5,9 @@ system check with an id.
 """
 
 import os
+import tempfile
 from collections import ChainMap
+from importlib.util import find_spec
 from pathlib import Path
 
 import environ
@@ -337,7 +339,18 @@ BREAKER = BreakerSettings(
     window_seconds=env.float("BREAKER_WINDOW_SECONDS", default=180.0),
     cooldown_seconds=env.float("BREAKER_COOLDOWN_SECONDS", default=300.0),
 )
+# The second OCR engine of a host: auto (if it is installed), rapidocr, or none.
+OCR_SECOND_ENGINE = env.str("OCR_SECOND_ENGINE", default="auto")
+IS_SECOND_ENGINE_INSTALLED = bool(find_spec("rapidocr") and find_spec("onnxruntime"))
+OCR_SECOND_ENGINE_DIR = Path(
+    env.str("OCR_SECOND_ENGINE_DIR", default="")
+    or Path(tempfile.gettempdir(), f"siteledger-ocr-{os.getuid()}")
+)
 READING_LIMITS = ReadingLimits(
+    second_engine=OCR_SECOND_ENGINE_DIR
+    if OCR_SECOND_ENGINE == "rapidocr"
+    or (OCR_SECOND_ENGINE == "auto" and IS_SECOND_ENGINE_INSTALLED)
+    else None,
     processes=env.int("PARSER_PROCESSES", default=2),
     max_bytes=MAX_DOCUMENT_MB * 1_000_000,
     engine=env.str("OCR_ENGINE", default="auto"),

@@ -156,6 +156,19 @@ def _check_reading() -> Iterator[CheckMessage]:
             hint="Set it to auto, tesserocr or pytesseract.",
             id="ingestion.E012",
         )
+    if settings.OCR_SECOND_ENGINE not in {"auto", "rapidocr", "none"}:
+        yield Error(
+            f"OCR_SECOND_ENGINE={settings.OCR_SECOND_ENGINE!r} is not known.",
+            hint="Set it to auto, rapidocr or none.",
+            id="ingestion.E060",
+        )
+    if settings.OCR_SECOND_ENGINE == "rapidocr" and not settings.IS_SECOND_ENGINE_INSTALLED:
+        yield Error(
+            "The second OCR engine is not installed.",
+            hint="Run `.venv/bin/python -m pip install --require-hashes -r requirements-ocr.txt`, "
+            "or set OCR_SECOND_ENGINE=none.",
+            id="ingestion.E061",
+        )
     if not settings.READING_LIMITS.languages:
         yield Error(
             "OCR_LANGUAGES is empty.", hint="Set it to eng, or eng+deu.", id="ingestion.E013"

@@ -17,6 +17,7 @@ os.environ |= {
     "DEBUG": "False",
     "ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
     "HTTPS_ONLY": "False",
+    "OCR_SECOND_ENGINE": "none",
     "DATA_DIR": os.environ["SITELEDGER_TESTS"],
 }
 

@@ -176,6 +176,7 @@ def _train_in_process(
             processes=1,
             task_seconds=TRAINING_SECONDS,
             memory_bytes=TRAINING_BYTES,
+            second_engine=None,
         )
         async with ParserProcesses(limits) as processes:
             return await processes.run(task)

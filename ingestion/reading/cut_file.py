@@ -33,7 +33,9 @@ async def cut_file(path: Path, part: FilePart, limits: ReadingLimits) -> bytes |
 
     The same file and part give the same bytes.
     """
-    task_limits = replace(limits, processes=1, task_seconds=2 * limits.page_seconds)
+    task_limits = replace(
+        limits, processes=1, task_seconds=2 * limits.page_seconds, second_engine=None
+    )
     async with ParserProcesses(task_limits) as processes:
         outcome = await processes.run(cut_pages, path, part, limits)
     return CutFailed(outcome.reason) if isinstance(outcome, ProcessKilled) else outcome

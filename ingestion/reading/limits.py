@@ -5,6 +5,8 @@ from pathlib import Path
 
 from .results import Unreadable
 
+MAX_PAGES_PER_TASK = 4  # that one task reads by OCR
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingLimits:
@@ -24,6 +26,11 @@ class ReadingLimits:
     # is the usual one.
     languages: str = "eng"
     engine: str = "auto"  # auto, tesserocr or pytesseract
+    # Folder of the socket of the second OCR engine; None: there is none.
+    second_engine: Path | None = None
+    # Seconds of the clock for one page, with the time for which other workers use the engine. On an
+    # idle host, a page takes it 3 to 6 seconds.
+    second_engine_seconds: float = 60.0
     # PEM file with the certificates that are trusted to issue those of signers. With None, no
     # issuer is trusted.
     trusted_issuers: Path | None = None
@@ -39,6 +46,13 @@ class ReadingLimits:
     def first_language(self) -> str:
         """Return the language in which most pages are."""
         return self.languages.partition("+")[0]
+
+    @property
+    def longest_task_seconds(self) -> float:
+        """Return the seconds after which a task is stopped, with its waits for the engine."""
+        if self.second_engine is None:
+            return self.task_seconds
+        return self.task_seconds + MAX_PAGES_PER_TASK * self.second_engine_seconds
 
 
 def report_too_many_pages(pages: int, limits: ReadingLimits) -> Unreadable:

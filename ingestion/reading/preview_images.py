@@ -39,7 +39,9 @@ async def render_previews(
     To start the process takes longer than to render a page. If it is killed, for example because a
     form takes too long to draw, the page is rendered once more without its form.
     """
-    task_limits = replace(limits, processes=1, task_seconds=2 * limits.page_seconds)
+    task_limits = replace(
+        limits, processes=1, task_seconds=2 * limits.page_seconds, second_engine=None
+    )
     async with ParserProcesses(task_limits) as processes:
         repaired = processes.scratch / "repaired.pdf"
         for request in requests:

@@ -122,9 +122,13 @@ def read_scans(
     from .images.normalise.variants import reduce_resolution  # noqa: PLC0415 - as the next one
     from .ocr.page import read_page_image  # noqa: PLC0415 - most documents have no scan
     from .ocr.page_language import get_language_engines  # noqa: PLC0415 - as the one before
+    from .ocr.second_engine.client import SecondEngine  # noqa: PLC0415 - as the ones before
 
     engines = get_language_engines(limits.engine, limits.languages)
     language = engines.first_language
+    second = None
+    if limits.second_engine:
+        second = SecondEngine(limits.second_engine, limits.second_engine_seconds)
     pages = []
     for probed in part.pages:
         with limit_page_time(limits.page_seconds):
@@ -142,6 +146,7 @@ def read_scans(
                     seconds,
                     languages=engines,
                     expected=language,
+                    second_engine=second,
                 )
                 # The next page is probably in the same language.
                 language = page.language if page.language in engines.languages else language
@@ -149,7 +154,8 @@ def read_scans(
                 page = replace(probed, error=describe_page_error(error))
         # A form that was not drawn may show something, so its page is not called blank.
         pages.append(page if part.with_form else replace(page, is_blank=False))
-    return OcrPages(tuple(pages), engines.version if any(page.dpi for page in pages) else "")
+    used = [engines.version, *([second.note] if second and second.note else [])]
+    return OcrPages(tuple(pages), "; ".join(used) if any(page.dpi for page in pages) else "")
 
 
 def find_separator_codes(

@@ -20,6 +20,7 @@ from ingestion.reading.images.coverage import find_letters, measure_uncovered_sh
 from ingestion.reading.images.marks import find_marks
 from ingestion.reading.images.normalise.picture import level_lines, normalise_page
 from ingestion.reading.images.normalise.variants import PageVariant
+from ingestion.reading.images.quality import is_degraded
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
@@ -42,12 +43,18 @@ from .engines import (
     OcrWord,
 )
 from .page_language import FoundLanguage, LanguageEngines, remaining_seconds
+from .second_engine.client import SecondEngine
+from .second_engine.combine import combine_pages
 from .second_pass import run_second_pass
 from .small_print import has_small_print, read_small_print
 from .stamps import find_scanned_stamps
 
 MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
 MAX_UNCOVERED_SHARE = 0.1  # of a page's letters that are in no word; above, much was omitted
+# Of a page that the second engine does not read: the share of its characters in words of high
+# confidence, and of its letters that are in no word.
+MIN_CERTAIN_SHARE, MAX_CERTAIN_UNCOVERED = 0.96, 0.05
+SECOND_ENGINE_CANNOT_READ = frozenset({"rus", "kor"})  # and no other language with their scripts
 FIRST_PASS_TIME_SHARE = 0.6  # of a page's time; the rest is for a pass at low resolution
 MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pass
 # On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
@@ -80,6 +87,15 @@ class OcrPass:
     def is_good(self) -> bool:
         """Return whether no other pass is needed."""
         return self.confidence >= MIN_PAGE_CONFIDENCE and self.uncovered <= MAX_UNCOVERED_SHARE
+
+    @property
+    def is_certain(self) -> bool:
+        """Return whether a second engine could hardly read more or better."""
+        characters = sum(len(word.text) for word in self.words)
+        return (
+            self.certain_characters >= MIN_CERTAIN_SHARE * characters
+            and self.uncovered <= MAX_CERTAIN_UNCOVERED
+        )
 
     @property
     def certain_long_words(self) -> int:
@@ -122,13 +138,15 @@ def read_page_image(
     *,
     languages: LanguageEngines | None = None,
     expected: str = "",
+    second_engine: SecondEngine | None = None,
 ) -> PageReading:
     """Return `page` with the words and marks of its raster added to those of its text layer.
 
-    `seconds` is the time limit for the engine. A page that was scanned upside down, sideways or
-    far askew is returned upright: its boxes, width and height are those after the rotation. If
-    the engine fails, the page has the failure as its error and all of its ink as marks, because
-    some of it may be handwriting.
+    `seconds` is the time limit for the engine. `second_engine` reads the page as well if the page
+    was degraded or the first one is not sure about it. A page that was scanned upside down,
+    sideways or far askew is returned upright: its boxes, width and height are those after the
+    rotation. If the engine fails, the page has the failure as its error and all of its ink as
+    marks, because some of it may be handwriting.
 
     With `languages`, a page in another language than `expected` is read again with the engine of
     its language; `engine` is that of the expected language.
@@ -152,8 +170,11 @@ def read_page_image(
         )
     if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
-    variant = best.variant
-    dpi = variant.raster.dpi
+    if second_engine and passes.found.language not in SECOND_ENGINE_CANNOT_READ:
+        remaining = remaining_seconds(deadline)
+        best = _read_again(raster, best, second_engine)
+        deadline = time.monotonic() + remaining  # the wait does not shorten the search of stamps
+    variant, dpi = best.variant, best.variant.raster.dpi
     first, _ = _add_words(best.words, dpi, variant.page.words, page.text)
     marks = find_marks(variant.flat, first)
     stamps = find_scanned_stamps(variant, best.words, marks, engine, deadline)
@@ -180,6 +201,24 @@ def read_page_image(
         forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
         separator_codes=read_separator_codes(raster),
     )
+
+
+def _read_again(original: PageRaster, best: OcrPass, engine: SecondEngine) -> OcrPass:
+    """Return a pass with the words of both engines.
+
+    Return `best` if the second engine could hardly read the page better, or if it fails. `original`
+    is the raster before it was corrected.
+    """
+    if best.is_certain and not is_degraded(original.grey):
+        return best
+    raster = best.variant.raster
+    try:
+        found = engine.read_page(raster.grey)
+    except OcrFailed:
+        return best
+    combined = combine_pages(best.words, found)
+    words = (*best.variant.page.words, *(word.to_word(raster.dpi) for word in combined))
+    return OcrPass(best.variant, combined, measure_uncovered_share(best.variant.flat, words))
 
 
 class _Passes:

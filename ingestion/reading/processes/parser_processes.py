@@ -135,7 +135,9 @@ class ParserProcesses:
             process_limits.kill_orphans(error.pid)
             return ProcessKilled("the process that read it died", error.exitcode)
         except TimeoutError:
-            return ProcessKilled(f"it took more than {self._limits.task_seconds:.0f} seconds", -9)
+            return ProcessKilled(
+                f"it took more than {self._limits.longest_task_seconds:.0f} seconds", -9
+            )
         except asyncio.CancelledError:
             task = asyncio.current_task()
             is_cancelled = task is not None and task.cancelling() > 0
@@ -161,7 +163,7 @@ class ParserProcesses:
                     self._monitor_pool(pool, context.locks), name="pool-monitor"
                 )
             future: Future[Result | tasks.TaskFault] = self._pool.schedule(
-                tasks.run_guarded, args=(call,), timeout=self._limits.task_seconds
+                tasks.run_guarded, args=(call,), timeout=self._limits.longest_task_seconds
             )
             self._in_flight[future] = None
             return future

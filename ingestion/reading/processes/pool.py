@@ -8,6 +8,7 @@ is not read. A fault of ours is raised as ReadingFault and never blamed on the f
 """
 
 import asyncio
+import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -18,16 +19,18 @@ from typing import Self, TypeVar
 
 from ingestion.core.errors import ReadingFault
 from ingestion.reading import tasks
-from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.limits import MAX_PAGES_PER_TASK, ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
+from ingestion.reading.ocr.second_engine.launch import UnsafeFolder, start_if_needed
 from ingestion.reading.pdf.lazy import evaluate
 from ingestion.reading.results import DocumentReading, Unreadable
 
 from .parser_processes import ParserProcesses, ProcessKilled
 
+logger = logging.getLogger(__name__)
+
 Result = TypeVar("Result")
 
-MAX_PAGES_PER_TASK = 4
 # Documents for each process whose scans are read at the same time. Probes of other documents run
 # in between.
 MAX_SCANNED_DOCUMENTS_PER_PROCESS = 2
@@ -123,6 +126,7 @@ class Reader:
 
         The first ReadingFault stops all of them and is raised.
         """
+        await asyncio.to_thread(self._start_second_engine)
         parts = _split_scans(document, self._limits.processes)
         read: list[OcrPages] = []
 
@@ -141,6 +145,18 @@ class Reader:
         if fault is not None:
             raise fault
         return read
+
+    def _start_second_engine(self) -> None:
+        """Start the second OCR engine of this host unless it runs.
+
+        Without it, documents are read by Tesseract alone, as their provenance says.
+        """
+        if self._limits.second_engine is None:
+            return
+        try:
+            start_if_needed(self._limits.second_engine)
+        except (OSError, UnsafeFolder) as error:
+            logger.warning("The second OCR engine cannot be started: %s", error)
 
     async def _read_part(self, part: ProbedDocument) -> list[OcrPages]:
         """Read a part of a document, and page by page if that kills the process."""

@@ -1,0 +1,162 @@
+"""Combines the words that two OCR engines read from the same page.
+
+The second engine finds lines that Tesseract omits, and reads blurred and noisy print better.
+Tesseract knows the order of columns and finds more blanks between words. So the words of a line
+keep Tesseract's boxes, and each gets the text of the engine that is surer of it. Where they read
+different numbers, nobody knows which of them is right: the word gets `DISPUTED_CONFIDENCE`, so that
+values that contain it are in doubt.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from rapidfuzz.distance import Levenshtein
+
+from ingestion.reading.ocr.engines import MIN_WORD_CONFIDENCE, OcrWord
+
+DISPUTED_CONFIDENCE = 60.0  # 0 to 100, below `engines.MIN_WORD_CONFIDENCE`
+MIN_DISPUTE_CONFIDENCE = 40.0  # of a reading that can dispute another one; less is noise
+MIN_SIMILARITY = 0.5  # of two readings of a line, 0 to 1; below, they cannot be aligned
+
+_DIGIT = re.compile(r"\d")
+_SIGNS = re.compile(r"[^\w]|_")
+
+
+def combine_pages(first: Sequence[OcrWord], second: Sequence[OcrWord]) -> list[OcrWord]:
+    """Return the words of a page in reading order. `first` are Tesseract's.
+
+    Words of Tesseract where the second engine saw no line remain only if they are certain, because
+    noise is often read as short words of low confidence.
+    """
+    lines = [list(words) for _, words in groupby(second, key=lambda word: word.line)]
+    shared: list[list[OcrWord]] = [[] for _ in lines]
+    alone: list[OcrWord] = []
+    for word in first:
+        index = _find_line(word, lines)
+        if index is not None:
+            shared[index].append(word)
+        elif _is_evident(word):
+            alone.append(word)
+    combined = [
+        combine_line(known, join_words(line)) or line
+        for known, line in zip(shared, lines, strict=True)
+    ]
+    return _order(first, combined, shared, alone)
+
+
+def combine_line(first: Sequence[OcrWord], second: OcrWord) -> list[OcrWord]:
+    """Return Tesseract's words of a line, with the text and the confidence that they have now.
+
+    `second` is the text of the whole line. Return nothing if the two have too little in common.
+    """
+    joined = " ".join(word.text for word in first)
+    if not first or Levenshtein.normalized_similarity(joined, second.text) < MIN_SIMILARITY:
+        return []
+    texts = _split_like([word.text for word in first], second.text)
+    return [
+        _weigh(word, text, second.confidence)
+        for word, text in zip(first, texts, strict=True)
+        if text or _is_evident(word)
+    ]
+
+
+def join_words(words: Sequence[OcrWord]) -> OcrWord:
+    """Return the words of a line as one."""
+    left, top = words[0].left, min(word.top for word in words)
+    width = words[-1].left + words[-1].width - left
+    height = max(word.top + word.height for word in words) - top
+    text = " ".join(word.text for word in words)
+    letters = sum(len(word.text) for word in words)
+    confidence = sum(len(word.text) * word.confidence for word in words) / letters
+    return OcrWord(text, confidence, left, top, width, height, words[0].line)
+
+
+def _split_like(words: Sequence[str], text: str) -> list[str]:
+    """Return the parts of a text that correspond to the words of another reading of it."""
+    ends, end = [], 0
+    for word in words:
+        end += len(word)
+        ends.append(end)
+    plain = "".join(words)
+    blocks = Levenshtein.opcodes(plain, text)
+    parts, start = [], 0
+    for end in ends:
+        place = len(text)
+        if end < len(plain):
+            block = next(each for each in blocks if each.src_end >= end)
+            place = min(block.dest_start + end - block.src_start, block.dest_end)
+        parts.append(text[start:place].strip())
+        start = place
+    return parts
+
+
+def _weigh(word: OcrWord, text: str, confidence: float) -> OcrWord:
+    """Return a word with the surer of two texts. `confidence` is that of the second one."""
+    if not text:
+        return word
+    is_second_surer = confidence >= word.confidence
+    chosen = replace(word, text=text, confidence=confidence) if is_second_surer else word
+    if _letters(word.text) == _letters(text):
+        return chosen
+    has_number = bool(_DIGIT.search(word.text) or _DIGIT.search(text))
+    if has_number and min(word.confidence, confidence) >= MIN_DISPUTE_CONFIDENCE:
+        return replace(chosen, confidence=min(chosen.confidence, DISPUTED_CONFIDENCE))
+    return chosen
+
+
+def _is_evident(word: OcrWord) -> bool:
+    """Return whether a word that only Tesseract read is print, and no line or noise."""
+    return word.confidence >= MIN_WORD_CONFIDENCE and bool(_letters(word.text))
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, without the signs between them."""
+    return _SIGNS.sub("", text).casefold()
+
+
+def _find_line(word: OcrWord, lines: Sequence[Sequence[OcrWord]]) -> int | None:
+    """Return the index of the line of the second engine in which a word is, or None."""
+    x, y = word.left + word.width / 2, word.top + word.height / 2
+    for index, line in enumerate(lines):
+        last = line[-1]
+        if line[0].left <= x <= last.left + last.width and any(
+            each.top <= y <= each.top + each.height for each in _beside(x, line)
+        ):
+            return index
+    return None
+
+
+def _beside(x: float, line: Sequence[OcrWord]) -> Iterable[OcrWord]:
+    """Return the words of a line that are nearest to a place, because lines may be inclined."""
+    return sorted(line, key=lambda word: abs(word.left + word.width / 2 - x))[:2]
+
+
+def _order(
+    first: Sequence[OcrWord],
+    combined: Sequence[Sequence[OcrWord]],
+    shared: Sequence[Sequence[OcrWord]],
+    alone: Sequence[OcrWord],
+) -> list[OcrWord]:
+    """Return the words in Tesseract's reading order, and new lines behind those above them."""
+    places = {id(word): place for place, word in enumerate(first)}
+    keys: list[tuple[float, int, int]] = []
+    for index, (line, known) in enumerate(zip(combined, shared, strict=True)):
+        if known:
+            keys.append((min(places[id(word)] for word in known), 0, index))
+            continue
+        above = [
+            key
+            for key, other in zip(keys, combined, strict=False)
+            if other[0].left < line[-1].left + line[-1].width
+            and line[0].left < other[-1].left + other[-1].width
+        ]
+        place = above[-1][0] if above else -1.0
+        keys.append((place, 1, index))
+    numbered = [
+        (key, [replace(word, line=(0, 0, index)) for word in line])
+        for index, (key, line) in enumerate(zip(keys, combined, strict=True), start=1)
+    ]
+    numbered += [((places[id(word)], 0, 0), [word]) for word in alone]
+    return [word for _, line in sorted(numbered, key=lambda each: each[0]) for word in line]

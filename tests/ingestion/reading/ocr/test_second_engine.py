@@ -1,0 +1,221 @@
+"""Tests the second OCR engine: its process, and how its words are combined with Tesseract's."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import reportlab
+from PIL import Image, ImageDraw, ImageFont
+
+from ingestion.reading.images.quality import is_degraded
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.ocr.engines import MIN_WORD_CONFIDENCE, OcrFailed, OcrWord
+from ingestion.reading.ocr.second_engine.client import SecondEngine
+from ingestion.reading.ocr.second_engine.combine import combine_pages
+from ingestion.reading.ocr.second_engine.launch import (
+    UnsafeFolder,
+    start_if_needed,
+    take_lock,
+)
+from ingestion.reading.processes.pool import Reader
+from ingestion.reading.results import DocumentReading
+
+FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
+SENTENCES = (
+    "The ethics committee approved protocol SLX-873 on 12 March 2026.",
+    "Continuing review is due before 11 March 2027.",
+)
+
+
+def read_line(text, confidence, *, top=100, line=1, left=50):
+    """Return the words of a line as an engine reads them, with 10 pixels for each character."""
+    words, x = [], left
+    for word in text.split():
+        words.append(OcrWord(word, confidence, x, top, 10 * len(word), 20, (1, 1, line)))
+        x += 10 * (len(word) + 1)
+    return words
+
+
+def texts(words):
+    return " ".join(word.text for word in words)
+
+
+def test_a_line_gets_the_text_of_the_surer_engine():
+    first = read_line("Tne ethies committee", 75.0)
+    second = read_line("The ethics committee", 99.0)
+    assert texts(combine_pages(first, second)) == "The ethics committee"
+    assert texts(combine_pages(read_line("The ethics", 96.0), read_line("Tne ethies", 70.0))) == (
+        "The ethics"
+    )
+
+
+def test_blanks_that_the_second_engine_drops_are_kept():
+    first = read_line("Continuing reviow is due", 80.0)
+    second = [
+        OcrWord("Continuingreview", 99.0, 50, 100, 170, 20, (1, 1, 1)),
+        OcrWord("isdue", 99.0, 230, 100, 60, 20, (1, 1, 1)),
+    ]
+    assert texts(combine_pages(first, second)) == "Continuing review is due"
+
+
+def test_a_number_that_the_engines_read_differently_is_in_doubt():
+    first = read_line("due before 11 March 2027", 95.0)
+    second = read_line("due before 11 March 2021", 99.0)
+    words = combine_pages(first, second)
+    assert [word.text for word in words if word.confidence < MIN_WORD_CONFIDENCE] == ["2021"]
+
+
+def test_a_number_that_both_read_is_not_in_doubt():
+    words = combine_pages(read_line("on 12.03.2026", 65.0), read_line("on 12.03.2026.", 98.0))
+    assert min(word.confidence for word in words) == 98.0
+
+
+def test_a_line_that_tesseract_omitted_is_placed_below_the_line_above_it():
+    first = [
+        *read_line("first line", 95.0, line=1),
+        *read_line("third line", 95.0, top=200, line=2),
+    ]
+    second = [
+        *read_line("first line", 99.0, line=1),
+        *read_line("second line", 99.0, top=150, line=2),
+        *read_line("third line", 99.0, top=200, line=3),
+    ]
+    assert texts(combine_pages(first, second)) == "first line second line third line"
+
+
+def test_columns_keep_the_order_in_which_tesseract_read_them():
+    left = [*read_line("left one", 90.0, line=1), *read_line("left two", 90.0, top=150, line=2)]
+    right = [
+        *read_line("right one", 90.0, left=500, line=3),
+        *read_line("right two", 90.0, top=150, left=500, line=4),
+    ]
+    second = [
+        *read_line("left one", 99.0, line=1),
+        *read_line("right one", 99.0, left=500, line=2),
+        *read_line("left two", 99.0, top=150, line=3),
+        *read_line("right two", 99.0, top=150, left=500, line=4),
+    ]
+    combined = combine_pages([*left, *right], second)
+    assert texts(combined) == "left one left two right one right two"
+
+
+def test_noise_that_only_tesseract_read_is_left_out_and_a_certain_word_is_kept():
+    noise = read_line("| ~", 90.0, top=400, line=2) + read_line("oe", 30.0, top=500, line=3)
+    certain = read_line("Approved", 93.0, top=600, line=4)
+    first = [*read_line("The text", 95.0), *noise, *certain]
+    assert texts(combine_pages(first, read_line("The text", 99.0))) == "The text Approved"
+
+
+def make_page(grain=0.0, light=1.0):
+    """Return a page with two lines, as an array of grey pixels."""
+    image = Image.new("L", (1240, 600), 245)
+    draw, font = ImageDraw.Draw(image), ImageFont.truetype(FONT, 30)
+    for number, sentence in enumerate(SENTENCES):
+        draw.text((100, 120 + 120 * number), sentence, fill=20, font=font)
+    pixels = np.asarray(image, np.float64) * np.linspace(light, 1.0, 1240)
+    pixels += np.random.default_rng(7).normal(0, grain, pixels.shape)
+    return np.asarray(pixels.clip(0, 255), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [({}, False), ({"grain": 1.0}, False), ({"grain": 10.0}, True), ({"light": 0.5}, True)],
+    ids=["clean", "office", "grain", "lamp"],
+)
+def test_grain_and_uneven_light_show_that_a_page_was_degraded(page, expected):
+    assert is_degraded(make_page(**page)) is expected
+
+
+def test_a_folder_that_others_may_read_is_refused(tmp_path):
+    tmp_path.chmod(0o755)
+    with pytest.raises(UnsafeFolder, match="0700"):
+        start_if_needed(tmp_path)
+
+
+def test_no_second_process_is_started_while_one_holds_the_lock(tmp_path):
+    tmp_path.chmod(0o700)
+    with take_lock(tmp_path):
+        start_if_needed(tmp_path)
+    assert not (tmp_path / "engine.log").exists()
+
+
+def test_an_engine_that_does_not_run_is_reported(tmp_path):
+    engine = SecondEngine(tmp_path, seconds=0.2)
+    with pytest.raises(OcrFailed, match="does not respond"):
+        engine.read_page(make_page())
+    assert engine.note.startswith("without the second engine")
+
+
+@pytest.fixture
+def limits(tmp_path_factory):
+    """Return limits with a second engine, whose process ends with the test."""
+    pytest.importorskip("rapidocr", reason="requirements-ocr.txt is not installed")
+    folder = tmp_path_factory.mktemp("engine")
+    yield ReadingLimits(processes=1, second_engine=folder, second_engine_seconds=200.0)
+    kill_engine(folder)
+
+
+def kill_engine(folder):
+    """Kill the process of the engine, if it runs."""
+    for process in Path("/proc").iterdir():
+        try:
+            command = (process / "cmdline").read_bytes()
+        except (NotADirectoryError, FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+        if b"second_engine.process" in command and os.fsencode(folder) in command:
+            os.kill(int(process.name), signal.SIGKILL)
+
+
+async def read(reader, tmp_path, grain):
+    path = tmp_path / "page.png"
+    Image.fromarray(make_page(grain=grain)).save(path, dpi=(150, 150))
+    reading = await reader.read(path, "0" * 64)
+    assert isinstance(reading, DocumentReading)
+    return reading
+
+
+@pytest.mark.slow
+async def test_a_page_with_much_grain_is_read_by_both_engines(limits, tmp_path):
+    async with Reader(limits) as reader:
+        reading = await read(reader, tmp_path, grain=35.0)
+    assert "rapidocr" in reading.engine
+    assert " ".join(reading.pages[0].text.split()) == " ".join(SENTENCES)
+
+
+@pytest.mark.slow
+async def test_a_clean_page_is_read_by_tesseract_alone(limits, tmp_path):
+    async with Reader(limits) as reader:
+        reading = await read(reader, tmp_path, grain=0.0)
+    assert "engine" not in reading.engine
+    assert "rapidocr" not in reading.engine
+
+
+@pytest.mark.slow
+async def test_the_engine_is_started_again_after_it_was_killed(limits, tmp_path):
+    async with Reader(limits) as reader:
+        await read(reader, tmp_path, grain=35.0)
+        kill_engine(limits.second_engine)
+        wait_for_lock(limits.second_engine)
+        reading = await read(reader, tmp_path, grain=35.0)
+    assert "rapidocr" in reading.engine
+
+
+@pytest.mark.slow
+async def test_without_the_engine_a_page_is_read_by_tesseract_and_says_so(limits, tmp_path):
+    folder = limits.second_engine
+    with take_lock(folder):  # a process that holds the lock but does not respond
+        async with Reader(replace(limits, second_engine_seconds=0.5)) as reader:
+            reading = await read(reader, tmp_path, grain=20.0)
+    assert "without the second engine" in reading.engine
+    assert reading.pages[0].words
+
+
+def wait_for_lock(folder):
+    """Wait until no process holds the lock of the engine."""
+    while (lock := take_lock(folder)) is None:
+        time.sleep(0.05)
+    lock.close()
