@@ -347,6 +347,36 @@ class DocumentList(Schema):
     next: str | None
 
 
+class SearchResultOut(Schema):
+    """Describes a page of a document that matches a search. Lengths are in points."""
+
+    document: int
+    site_id: str
+    doc_id: str
+    document_type: str
+    filename: str
+    state: DocumentState
+    page: Annotated[int, Field(description="The number of the page in its file, from 1.")]
+    match: Annotated[str, Field(description="`exact`, `prefix` or `similar`.")]
+    snippet: Annotated[str, Field(description="The words around the first match.")]
+    words: Annotated[list[str], Field(description="The words in the snippet that match.")]
+    places: Annotated[
+        list[list[float]],
+        Field(
+            description="Left, top, right and bottom of each word of the page that matches, from "
+            "the top left corner of the page. Words whose place is unknown are left out."
+        ),
+    ]
+    url: Annotated[str, Field(description="The document.")]
+
+
+class SearchList(Schema):
+    """Describes one page of results. `next` is the absolute URL of the next page."""
+
+    items: list[SearchResultOut]
+    next: str | None
+
+
 def make_responses(schema: Any, *success: int, errors: tuple[int, ...] = ()) -> dict[Any, Any]:
     """Return the `response=` of an operation: the schema for success, a problem for each error.
 

@@ -30,6 +30,7 @@ BENCHES = {  # with their titles in the report
     "limits": "Portals' limits, kept by several processes",
     "stores": "Files, in a bucket and in a folder",
     "page_times": "Pages, with many documents and with few",
+    "search": "Full-text search, beside a scan of the texts",
     "growth": "How cost grows",
 }
 HEAD = """# Benchmarks

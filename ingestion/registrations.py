@@ -17,6 +17,7 @@ from audit.verification import runs, verify
 from ingestion import checks, notifications, roles
 from ingestion.assessment import criteria_checks, records
 from ingestion.dispatch import queue_checks, schedules, wakeup_transport
+from ingestion.documents import search_index
 from ingestion.learning import activation, rejudgement, training
 from ingestion.operations import (
     alert_checks,
@@ -58,6 +59,7 @@ def register_all() -> None:
         account_notices.KIND,
         notifications.KIND,
         object_locks.KIND,
+        search_index.KIND,
         *alerts.KINDS.values(),
     )
     log.register_rules(RULES_VERSION)

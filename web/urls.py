@@ -6,6 +6,7 @@ from web.account.mail_settings import account_mail
 from web.documents.certified_copies import certified_copies, certified_copy
 from web.documents.document_page import document_page, original
 from web.documents.page_images import page_image
+from web.documents.search import found_page, search_page
 from web.documents.site_requests import correct_declaration, request_review, retry_download
 from web.help import help_page, rejections
 from web.packets.files import (
@@ -34,12 +35,14 @@ urlpatterns = [
     path("documents/<int:pk>/", document_page, name="document"),
     path("documents/<int:pk>/file/", original, name="original"),
     path("documents/<int:pk>/pages/<int:page>/", page_image, name="page_image"),
+    path("documents/<int:pk>/pages/<int:page>/found/", found_page, name="found_page"),
     path("documents/<int:pk>/correct/", upload_correction, name="correct"),
     path("documents/<int:pk>/retry/", retry_download, name="retry"),
     path("documents/<int:pk>/ask/", request_review, name="ask"),
     path("documents/<int:pk>/type/", correct_declaration, name="redeclare"),
     path("documents/<int:pk>/copies/", certified_copies, name="certified_copies"),
     path("documents/<int:pk>/copies/<int:seq>/", certified_copy, name="certified_copy"),
+    path("search/", search_page, name="search"),
     path("sites/", required_documents_page, name="required"),
     path("sites.csv", required_documents_csv, name="required_csv"),
     path("figures/", metrics_page, name="figures"),

@@ -46,8 +46,18 @@ def paginate(
     on_page = with_next[: query.limit]
     if len(with_next) == len(on_page):
         return ListPage(on_page, None)
+    return ListPage(on_page, set_next_link(request, response, on_page[-1].pk))
+
+
+def set_next_link(request: HttpRequest, response: HttpResponse, after: int | None) -> str | None:
+    """Return the absolute URL of the next page, and set it as the header `Link` (RFC 8288).
+
+    `after` is the cursor of the last item, or None if there is no next page.
+    """
+    if after is None:
+        return None
     parameters = request.GET.copy()
-    parameters["after"] = str(on_page[-1].pk)
+    parameters["after"] = str(after)
     url = request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
     response["Link"] = f'<{url}>; rel="next"'
-    return ListPage(on_page, url)
+    return url

@@ -23,11 +23,13 @@ from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.dispatch.clock import read_database_time
 from ingestion.dispatch.filed_documents import FiledDocument, FiledDocuments
-from ingestion.documents import division
+from ingestion.documents import division, search_index
 from ingestion.documents.transitions import WORKER_ACTOR, move_document
 from ingestion.models import Document, Extraction, Packet
 from ingestion.rules.checks.verdict import CheckedDocument
 from ingestion.rules.findings import RuleFinding
+from ingestion.search import writing
+from ingestion.search.writing import ReadPage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,10 @@ class WorkerStep(ABC):
 
     def extraction(self, document: Document) -> Extraction | None:
         """Return what was read from the document, to be stored after `apply`."""
+        return None
+
+    def searchable_pages(self, document: Document) -> list[ReadPage] | None:
+        """Return the pages to index after `apply`, or None if what is indexed stays as it is."""
         return None
 
 
@@ -226,6 +232,13 @@ class Conclude(WorkerStep):
         described = division.describe_cut(cut) if cut and not document.is_part else None
         return Extraction.of(document, self.checked.verdict, self.checked.read, described)
 
+    def searchable_pages(self, document: Document) -> list[ReadPage] | None:
+        """Return the pages that can be searched; none of a document in quarantine."""
+        if self.checked.read is None:
+            return None
+        pages = search_index.list_read_pages(self.checked.read)
+        return search_index.select_searchable(document, pages)
+
     def _choose_division(self, document: Document) -> Division | None:
         """Return the division of a file that needs no person to confirm it, or None.
 
@@ -279,6 +292,8 @@ def apply_steps(steps: Sequence[WorkerStep]) -> list[Any]:
         results = [step.apply(document, on_file) for step, document in pairs]
         extractions = (step.extraction(document) for step, document in pairs)
         Extraction.objects.bulk_create(filter(None, extractions))
+        found = ((document, step.searchable_pages(document)) for step, document in pairs)
+        writing.replace_pages([(row, pages) for row, pages in found if pages is not None])
         return results
 
 

@@ -32,6 +32,7 @@ from ingestion.documents.transitions import EVENTS, WORKER_ACTOR, move_document
 from ingestion.models import Document, ExcludedPage
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut
+from ingestion.search import writing
 
 MIGRATION: Final = ("ingestion", "0033_post_divide_files")
 DIVISION_KEY = "page_account"  # in the detail of the entry of a divided file
@@ -163,6 +164,9 @@ def divide(
         pages=page_count,
         **entry,
     )
+    # The parts are read and indexed on their own.
+    excluded = [each.page.first for each in division.excluded if not each.page.region]
+    writing.delete_pages([document.pk], keep=excluded)
     for row in parts:
         pages = {"pages": [row.first_page, row.last_page]}
         region = {"region": row.region} if row.region else {}

@@ -6,8 +6,9 @@ Of a part of a file, only its own pages are provided.
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import PurePath
-from typing import IO
+from typing import IO, Any
 
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from audit.ledger import queries
@@ -15,7 +16,7 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.documents import part_files
-from ingestion.models import Document
+from ingestion.models import Document, Finding
 from ingestion.reading.results import SUFFIXES
 from ingestion.rules.codes import CODES
 from ingestion.storage.archive import get_archive
@@ -29,6 +30,7 @@ CONTINUATION_WINDOW = timedelta(hours=1)  # in which one entry stands for repeat
 REVIEW_PERMISSION = "ingestion.review_document"  # the permission of QA
 # States in which everyone who can see the document may have its original.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
+QUARANTINE_CODES = tuple(code for code, entry in CODES.items() if entry.quarantine)
 # States in which the original is not filed. Its site may view it, to see what was wrong.
 _UNFILED = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
 
@@ -68,6 +70,28 @@ def is_quarantined(document: Document) -> bool:
     If QA files it all the same, it is open.
     """
     return any(CODES[finding.code].quarantine for finding in document.findings.all())
+
+
+def filter_viewable(
+    documents: "QuerySet[Document]", person: User | None = None
+) -> "QuerySet[Document]":
+    """Return those of the documents whose pages this person or, without one, everyone may view.
+
+    It is `can_view_file` or `is_file_open` as a condition of the database. A part that was divided
+    itself counts as one that may not be viewed, except for QA.
+    """
+    if person and person.is_staff and person.has_perm(REVIEW_PERMISSION):
+        settled = [state for state in DocumentState if state.is_settled]
+        return documents.filter(state__in=settled).exclude(sha256="")
+    states: Any = Q(state__in=_OPEN)
+    if person:
+        quarantined = Finding.objects.filter(document=OuterRef("pk"), code__in=QUARANTINE_CODES)
+        states |= Q(state__in=_UNFILED) & ~Exists(quarantined)
+    viewable = states & ~Q(sha256="")
+    withheld_parts = Document.objects.filter(part_of=OuterRef("pk")).exclude(
+        pk__in=Document.objects.filter(viewable).filter(part_of=OuterRef("part_of")).values("pk")
+    )
+    return documents.filter(viewable | Q(state=DocumentState.DIVIDED) & ~Exists(withheld_parts))
 
 
 def open_original(document: Document, person: User | None = None) -> IO[bytes]:

@@ -12,11 +12,14 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
+from audit import outbox
 from audit.ledger.actors import Actor
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState, check_move
 from ingestion.models import Chunk, Document, Finding
+from ingestion.rules.codes import CODES
 from ingestion.rules.findings import RuleFinding
+from ingestion.search import writing
 
 WORKER_ACTOR = Actor.software("worker", "worker")
 
@@ -90,6 +93,7 @@ def move_document(  # noqa: PLR0913 - callers name each argument
         )
         for finding in findings
     )
+    _update_index(document, old, state, findings)
     recorded: dict[str, Any] = {"portal": dict(portal)} if portal else {}
     if findings:
         recorded["findings"] = [
@@ -127,8 +131,36 @@ def move_documents(documents: Sequence[Document], state: DocumentState, *, by: A
     )
     if moved != len(old):
         raise LeaseLost(f"{len(old) - moved} documents were moved by another process")
+    if state in _UNSEARCHABLE:
+        writing.delete_pages(list(old))
     for document in documents:
         document.revision += 1
         document.record_at_revision(
             EVENTS[state], by=by, from_state=old[document.pk], to_state=state
         )
+
+
+# Documents in these states are not found by their words: the twin of a repetition is, and a
+# cancelled document was not decided.
+_UNSEARCHABLE = (DocumentState.DEDUPED, DocumentState.CANCELLED)
+
+
+def _update_index(
+    document: Document,
+    old: DocumentState,
+    state: DocumentState,
+    findings: Sequence[RuleFinding],
+) -> None:
+    """Delete what is indexed of a document that must not be found by its words any more.
+
+    A document that QA files in spite of a quarantine is read and indexed again by a message.
+    """
+    if state in _UNSEARCHABLE or any(CODES[finding.code].quarantine for finding in findings):
+        writing.delete_pages([document.pk])
+    elif (
+        state is DocumentState.ARCHIVED
+        and old is not DocumentState.VALIDATING
+        and document.extractions.exists()
+        and not document.indexed_pages.exists()
+    ):
+        outbox.post(writing.REBUILD_KIND, {"document": document.pk}, key=document.subject)

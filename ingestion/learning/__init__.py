@@ -6,7 +6,6 @@ on those of the other sites. A QA lead sees the figures, and activates the model
 Nothing that was decided before is decided again (docs/learning.md).
 
 decided_documents   the documents whose type a person confirmed or corrected
-kept_readings       reads these documents again, without OCR
 sites_apart         keeps some sites apart, so that models are compared on documents of other sites
 comparison          compares two models on documents that neither was trained with
 training            the job that trains, compares and stores a model

@@ -142,7 +142,7 @@ def _read(
     progress: Any,
 ) -> _Examples:
     """Read the documents of both sides. Those that cannot be read are left out."""
-    from ingestion.learning.kept_readings import read_kept  # noqa: PLC0415 - large libraries
+    from ingestion.documents.kept_readings import read_kept  # noqa: PLC0415 - large libraries
 
     documents = [each.document for each in decided]
     readings = read_kept(documents, progress=lambda done: progress(done, len(documents)))

@@ -52,6 +52,7 @@ from ingestion.models.reviews import (
     ReviewRequest,
     ReviewRequestQuerySet,
 )
+from ingestion.models.search import IndexedPage, IndexedWord, RemovedWords
 from ingestion.models.uploads import OpenPacket, ReceivedPart, Upload
 
 __all__ = [
@@ -78,6 +79,8 @@ __all__ = [
     "ExcludedPage",
     "Extraction",
     "Finding",
+    "IndexedPage",
+    "IndexedWord",
     "LearnedModel",
     "Mailbox",
     "MailedPacket",
@@ -88,6 +91,7 @@ __all__ = [
     "PortalLimitState",
     "PortalLimitStateQuerySet",
     "ReceivedPart",
+    "RemovedWords",
     "RequiredDocument",
     "ReviewAssignment",
     "ReviewRequest",

@@ -4,16 +4,30 @@ The description is plain data.
 
 Words of a text layer can be extracted from the file again at any time. Words that an OCR engine
 read may differ with the next version of that engine, so they are kept with their bounding boxes.
+All words are described once more in a compact form, for the index of the full-text search.
 """
 
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
 
 import orjson
 
-from .results import DocumentReading, PageMap, PageReading, TextSource
+from .pdf.lazy import LazyReadError
+from .results import Box, DocumentReading, PageMap, PageReading, TextSource
+
+MAX_SIDE = 2**15 - 1  # points; the largest number that a packed box can have
+_PAGE_WORDS_LEVEL = 6  # of zlib
+
+
+class PlacedWord(NamedTuple):
+    """A word with its place on the page, in whole points; None if the place is unknown."""
+
+    text: str
+    box: Box | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +38,8 @@ class Provenance:
     `uncovered` from 0 to 1, angles in degrees clockwise. Places are those of the corrected page.
     Where its geometry was corrected, `original` says where they are on the original. `words` are
     the words of OCR in packed form (see `unpack_words`), or b"" if no page went through OCR.
+    `page_words` are the words of each page for the index, in packed form (see
+    `unpack_page_words`).
     """
 
     pages: tuple[Mapping[str, object], ...]
@@ -31,6 +47,7 @@ class Provenance:
     engine: str = ""
     repaired: bool = False
     flags: tuple[str, ...] = ()
+    page_words: Mapping[int, bytes] = field(default_factory=dict)
 
 
 def describe_provenance(reading: DocumentReading) -> Provenance:
@@ -52,6 +69,7 @@ def describe_provenance(reading: DocumentReading) -> Provenance:
         engine=reading.engine,
         repaired=reading.repaired,
         flags=tuple(sorted(reading.flags)),
+        page_words={page.number: pack_page_words(_list_words(page)) for page in reading.pages},
     )
 
 
@@ -71,6 +89,59 @@ def restore_page_map(page: Mapping[str, Any]) -> PageMap | None:
     if not (original := page.get("original")):
         return None
     return PageMap(original["width"], original["height"], original["points"])
+
+
+def pack_page_words(words: Sequence[PlacedWord]) -> bytes:
+    """Return the words of a page with their boxes, rounded to points, in compressed form.
+
+    A box whose sides do not fit, of a page of more than 11 m, is stored as unknown.
+    """
+    texts, boxes = [], []
+    for text, box in words:
+        clean = "".join(text.split()).replace("\0", "")
+        if not clean:
+            continue
+        sides = tuple(round(side) for side in box) if box else (0, 0, 0, 0)
+        texts.append(clean)
+        boxes.append(sides if all(abs(side) <= MAX_SIDE for side in sides) else (0, 0, 0, 0))
+    numbers = array("h", chain.from_iterable(zip(*boxes, strict=True)))
+    if array("h", [1]).tobytes() != b"\x01\x00":  # stored as little-endian numbers
+        numbers.byteswap()
+    text_bytes = "\n".join(texts).encode("utf-8", "replace")
+    return zlib.compress(text_bytes + b"\0" + numbers.tobytes(), _PAGE_WORDS_LEVEL)
+
+
+def unpack_page_words(packed: bytes) -> list[PlacedWord]:
+    """Return the words that `pack_page_words` packed, in reading order."""
+    text_bytes, _, sides = zlib.decompress(packed).partition(b"\0")
+    if not text_bytes:
+        return []
+    texts = text_bytes.decode().split("\n")
+    numbers = array("h", sides)
+    if array("h", [1]).tobytes() != b"\x01\x00":
+        numbers.byteswap()
+    count = len(texts)
+    lefts, tops, rights, bottoms = (numbers[at * count : (at + 1) * count] for at in range(4))
+    boxes = zip(lefts, tops, rights, bottoms, strict=True)
+    return [
+        PlacedWord(text, Box(*box) if any(box) else None)
+        for text, box in zip(texts, boxes, strict=True)
+    ]
+
+
+def _list_words(page: PageReading) -> list[PlacedWord]:
+    """Return the words of a page. If they cannot be located, only their texts are known.
+
+    The page was read, so a failure to locate its words must not make it unreadable.
+    """
+    try:
+        return [PlacedWord(word.text, word.box) for word in page.words] or _split_text(page)
+    except LazyReadError:
+        return _split_text(page)
+
+
+def _split_text(page: PageReading) -> list[PlacedWord]:
+    return [PlacedWord(text, None) for text in page.text.split()]
 
 
 def _describe_page(page: PageReading) -> Mapping[str, object]:

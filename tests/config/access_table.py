@@ -96,6 +96,8 @@ PAGES = {
     "document": _page(SEE_SITE, 404),
     "original": AccessRule(SEE_SITE, OPERATORS, 404),  # who have to say why
     "page_image": _page(SEE_SITE, 404),
+    "found_page": _page(SEE_SITE, 404),
+    "search": _page(SIGNED_IN),
     "correct": _form({OWN}, 404),
     "redeclare": _form({OWN}, 404),
     "retry": _post({OWN}, 404),
@@ -177,6 +179,7 @@ API_ACCESS = {
     "api:list_documents": {"GET": {READ}},
     "api:one_document": {"GET": {READ}, "PATCH": {SUBMIT}},
     "api:correct_declaration": {"GET": {READ}, "PATCH": {SUBMIT}},  # the same address
+    "api:search_documents": {"GET": {DOWNLOAD}},
     "api:document_content": {"GET": {DOWNLOAD}, "HEAD": {DOWNLOAD}},
 }
 

@@ -28,6 +28,7 @@ class PageImage:
     height: float
     marked_areas: tuple[MarkedArea, ...]
     zoom: int = 1
+    is_of_finding: bool = True  # whether the marked areas are those of a finding
 
     @property
     def pixel_width(self) -> int:
@@ -43,6 +44,8 @@ class PageImage:
     def alt(self) -> str:
         """Return the alternative text of the image."""
         sentence = _("Page {page} of {type}")
-        if self.marked_areas:
+        if self.marked_areas and self.is_of_finding:
             sentence = _("Page {page} of {type}, with the finding marked")
+        elif self.marked_areas:
+            sentence = _("Page {page} of {type}, with the words marked")
         return sentence.format(page=self.number, type=self.document.type_name)

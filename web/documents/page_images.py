@@ -1,6 +1,6 @@
 """Serves the image of a page with its findings' areas, at `/documents/<id>/pages/<page>/`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,20 +64,18 @@ def build_page_image(
     if not downloads.can_view_file(person, document):
         return None
     extraction = extraction or document.extractions.last()
-    areas: list[MarkedArea] = []
-    size: dict[str, Any] = {}
+    boxes: list[Box] = []
     if extraction:
-        pages = (read for read in extraction.pages if read["number"] == page)
-        size = next(pages, {})
-        page_map = restore_page_map(size)
-        for finding in findings:
-            if finding.page == page:
-                for box in _find_boxes(extraction, finding):
-                    place = page_map.locate(box, size["width"], size["height"]) if page_map else box
-                    areas.append(_mark(place))
-        size = size.get("original", size)
-    width, height = size.get("width", 0), size.get("height", 0)
-    return PageImage(document, page, width, height, tuple(areas) if width else (), zoom)
+        on_page = (finding for finding in findings if finding.page == page)
+        boxes = [box for finding in on_page for box in _find_boxes(extraction, finding)]
+    return _add_areas(PageImage(document, page, 0, 0, (), zoom), extraction, boxes)
+
+
+def mark_words(image: PageImage, boxes: Iterable[Sequence[float]]) -> PageImage:
+    """Return the image of a page with these places of words marked, in points."""
+    extraction = image.document.extractions.last()
+    marked = _add_areas(image, extraction, [Box(*sides) for sides in boxes])
+    return replace(marked, is_of_finding=False)
 
 
 def add_page_image(
@@ -97,14 +95,27 @@ def add_page_image(
     return replace(outcome, findings=(replace(main, page_image=page_image), *others))
 
 
-def _mark(box: Box) -> MarkedArea:
-    """Return the area of a box with a margin around it."""
-    return MarkedArea(
-        left=box.left - _MARGIN,
-        top=box.top - _MARGIN,
-        width=box.right - box.left + 2 * _MARGIN,
-        height=box.bottom - box.top + 2 * _MARGIN,
+def _add_areas(image: PageImage, extraction: Extraction | None, boxes: Sequence[Box]) -> PageImage:
+    """Return the image with its size and the marked places, which are those of what was read."""
+    pages = extraction.pages if extraction else ()
+    read: Mapping[str, Any] = next((each for each in pages if each["number"] == image.number), {})
+    size = read.get("original", read)
+    if not size.get("width"):
+        return image
+    page_map = restore_page_map(read)
+    places = [
+        page_map.locate(box, read["width"], read["height"]) if page_map else box for box in boxes
+    ]
+    areas = tuple(
+        MarkedArea(
+            left=place.left - _MARGIN,
+            top=place.top - _MARGIN,
+            width=place.right - place.left + 2 * _MARGIN,
+            height=place.bottom - place.top + 2 * _MARGIN,
+        )
+        for place in places
     )
+    return replace(image, width=size["width"], height=size["height"], marked_areas=areas)
 
 
 def _find_boxes(extraction: Extraction, finding: Finding) -> Iterator[Box]:

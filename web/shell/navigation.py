@@ -71,6 +71,7 @@ ITEMS = (
         _staff_with(permissions.VIEW_PACKETS),
         (_PACKETS,),
     ),
+    NavigationItem(_("Search"), "search", lambda user: not user.is_staff or user.sees_all_sites),
     NavigationItem(
         _("Required documents"),
         "required",

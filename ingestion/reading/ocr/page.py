@@ -130,7 +130,7 @@ class OcrPass:
         return replace(self, variant=self.variant.rotated(270), words=words)
 
 
-def read_page_image(
+def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     raster: PageRaster,
     page: PageReading,
     engine: Engine,

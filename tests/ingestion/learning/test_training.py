@@ -17,9 +17,9 @@ from ingestion.documents.active_model import (
     load_active_model,
     provide_active_model,
 )
+from ingestion.documents.kept_readings import join_lines
 from ingestion.learning import activation, rejudgement, training
 from ingestion.learning.activation import ActivationRefused
-from ingestion.learning.kept_readings import join_lines
 from ingestion.models import Document, LearnedModel, ModelActivation, RowUnchangeable
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.classification.model_file import load_model_file

@@ -30,11 +30,15 @@ Progress = Callable[[int], object]  # is called with the number of documents tha
 
 
 def read_kept(
-    documents: Sequence[Document], *, progress: Progress = lambda _done: None
+    documents: Sequence[Document],
+    *,
+    progress: Progress = lambda _done: None,
+    whole_pages: bool = False,
 ) -> dict[int, DocumentReading]:
     """Return the readings of documents by primary key.
 
-    Documents are left out whose file is missing or cannot be read. Raises ReadingFault.
+    With `whole_pages`, a part that is a region of a page has the whole page. Documents are left out
+    whose file is missing or cannot be read. Raises ReadingFault.
     """
 
     async def read_all() -> dict[int, DocumentReading]:
@@ -45,7 +49,9 @@ def read_kept(
 
         async def read(document: Document) -> None:
             async with waiting:
-                reading = await _read(processes, document, kept.get(document.pk), limits)
+                reading = await _read(
+                    processes, document, kept.get(document.pk), limits, whole_pages=whole_pages
+                )
             if reading is not None:
                 found[document.pk] = reading
             progress(next(done))
@@ -65,6 +71,8 @@ async def _read(
     document: Document,
     kept: Extraction | None,
     limits: ReadingLimits,
+    *,
+    whole_pages: bool,
 ) -> DocumentReading | None:
     local = processes.scratch / f"kept-{document.pk}"
     rewritten = processes.scratch / f"kept-{document.pk}.pdf"
@@ -83,7 +91,10 @@ async def _read(
     if not isinstance(reading, DocumentReading):
         return None
     part = document.file_part
-    return select_pages(reading, PagePart(part.first, part.last, part.region)) if part else reading
+    if part is None:
+        return reading
+    region = None if whole_pages else part.region
+    return select_pages(reading, PagePart(part.first, part.last, region))
 
 
 def _kept_pages(probe: ProbedDocument, kept: Extraction) -> Iterator[PageReading]:
