@@ -21,7 +21,7 @@ import numpy as np
 PAGES_PER_DOCUMENT = 10
 WORDS_PER_PAGE = 300
 VOCABULARY = 200_000  # different words
-BASE_PAGES = 50_000  # different pages
+BASE_PAGES = 20_000  # different pages
 SITES = 500
 COORDINATOR_SITES = 3
 SYLLABLES = [

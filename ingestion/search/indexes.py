@@ -241,6 +241,23 @@ def overwrite_deleted() -> Iterator[None]:
             cursor.execute(f"PRAGMA secure_delete = {int(before)}")
 
 
+def find_known(words: Collection[str]) -> set[str]:
+    """Return those of many words that are in the vocabulary."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                f"SELECT word FROM {WORDS_TABLE} WHERE word = ANY(%s)",  # noqa: S608
+                [list(words)],
+            )
+        else:
+            listed = ", ".join(["%s"] * len(words))
+            cursor.execute(
+                f"SELECT word FROM {WORDS_TABLE} WHERE word IN ({listed})",  # noqa: S608
+                list(words),
+            )
+        return {row[0] for row in cursor.fetchall()}
+
+
 def find_by_trigrams(database: BaseDatabaseWrapper, word: str) -> set[str]:
     """Return words of the vocabulary that have many trigrams in common with this one."""
     with database.cursor() as cursor:

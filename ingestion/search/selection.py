@@ -155,16 +155,16 @@ def _select(
         return _take(_matching(_visible(rows, documents), expression, better, sites), limit)
     if sites is not None:
         rows = rows.filter(site__in=sites)
-    newest = list(rows.order_by("-pk").values_list("pk", flat=True)[:NEWEST_PAGES])
-    if not newest:
-        return []
+    # The key of the last of the newest pages; 0 if there are fewer.
+    newest = rows.order_by("-pk").values_list("pk", flat=True)[NEWEST_PAGES - 1 : NEWEST_PAGES]
+    start = next(iter(newest), 0)
     condition, parameters = indexes.make_condition(expression, better, None)
-    recent = _visible(rows.filter(pk__gte=newest[-1]), documents).order_by("-pk")
+    recent = _visible(rows.filter(pk__gte=start), documents).order_by("-pk")
     # `IS TRUE` keeps the planner from using the index of tokens.
     recent = recent.extra(where=[f"({condition}) IS TRUE"], params=parameters)  # noqa: S610
     keys = list(recent.values_list("pk", flat=True)[:limit])
-    if len(keys) < limit and len(newest) == NEWEST_PAGES:
-        older = _visible(IndexedPage.objects.filter(pk__lt=newest[-1]), documents)
+    if len(keys) < limit and start:
+        older = _visible(IndexedPage.objects.filter(pk__lt=start), documents)
         keys += _take(_matching(older, expression, better, sites), limit - len(keys))
     return keys
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 
 from django.db import connection
 
-from ingestion.models import IndexedWord
 from ingestion.search import indexes
 from ingestion.search.tokens import MIN_SIMILAR_CHARACTERS
 
@@ -38,7 +37,7 @@ def find_similar(word: str) -> list[str]:
     """Return words of the index that may be the same word, the nearest first."""
     if len(word) < MIN_SIMILAR_CHARACTERS:
         return []
-    near = set(IndexedWord.objects.filter(word__in=_vary(word)).values_list("word", flat=True))
+    near = indexes.find_known(_vary(word))
     far: list[tuple[int, str]] = []
     if len(word) >= MIN_TWO_ERROR_CHARACTERS and indexes.has_trigrams():
         candidates = indexes.find_by_trigrams(connection, word) - near

@@ -45,6 +45,9 @@ _LETTERS = str.maketrans(
 )
 
 
+_PUNCTUATION = ".,;:!?()[]\"'-/"  # at the beginning or the end of most words that have any
+
+
 class Token(NamedTuple):
     """A token of a sequence of words, with the positions of the words that it comes from."""
 
@@ -74,30 +77,34 @@ def tokenise(words: Sequence[PlacedWord]) -> list[Token]:
     """
     tokens: list[Token] = []
     run: list[tuple[str, int]] = []  # characters of an unspaced script, with their words
-
-    def end_run() -> None:
-        tokens.extend(_pair_characters(run))
-        run.clear()
-
     for number, word in enumerate(words):
         folded = fold(word.text)
-        end = 0  # of the part of the word that was tokenised
-        for match in _PIECE.finditer(folded):
-            piece = match[0]
-            is_run = is_unspaced(piece)
-            if not is_run or match.start() > end:
-                end_run()
-            if is_run:
-                run.extend((character, number) for character in piece)
-            else:
-                tokens.append(Token(piece[:MAX_TOKEN_CHARACTERS], number, number))
-            end = match.end()
-        if end < len(folded):
-            end_run()
+        bare = folded.strip(_PUNCTUATION)
+        if bare.isascii() and bare.isalnum():  # most words
+            tokens += _end_run(run)
+            tokens.append(Token(bare[:MAX_TOKEN_CHARACTERS], number, number))
+        else:
+            tokens += _tokenise_word(folded, number, run)
         if number and (joined := _join_hyphenated(words[number - 1], word)):
             tokens.append(Token(joined, number - 1, number))
-    end_run()
-    return tokens
+    return [*tokens, *_end_run(run)]
+
+
+def _tokenise_word(folded: str, number: int, run: list[tuple[str, int]]) -> Iterator[Token]:
+    """Yield the tokens of a word. The run of unspaced characters may go on in the next word."""
+    end = 0  # of the part of the word that was tokenised
+    for match in _PIECE.finditer(folded):
+        piece = match[0]
+        is_run = is_unspaced(piece)
+        if not is_run or match.start() > end:
+            yield from _end_run(run)
+        if is_run:
+            run.extend((character, number) for character in piece)
+        else:
+            yield Token(piece[:MAX_TOKEN_CHARACTERS], number, number)
+        end = match.end()
+    if end < len(folded):
+        yield from _end_run(run)
 
 
 def tokenise_text(text: str) -> list[str]:
@@ -105,8 +112,8 @@ def tokenise_text(text: str) -> list[str]:
     return [token.text for token in tokenise([PlacedWord(word, None) for word in text.split()])]
 
 
-def _pair_characters(run: Sequence[tuple[str, int]]) -> Iterator[Token]:
-    """Yield each pair of neighbouring characters, and the last character alone.
+def _end_run(run: list[tuple[str, int]]) -> Iterator[Token]:
+    """Yield each pair of neighbouring characters, and the last character alone. Empties the run.
 
     So every character begins a token, and one character is found as the beginning of a token.
     """
@@ -115,6 +122,7 @@ def _pair_characters(run: Sequence[tuple[str, int]]) -> Iterator[Token]:
     if run:
         last, number = run[-1]
         yield Token(last, number, number)
+    run.clear()
 
 
 def _join_hyphenated(before: PlacedWord, word: PlacedWord) -> str:
