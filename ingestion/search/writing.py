@@ -30,10 +30,11 @@ class ReadPage:
     height: float = 0.0
 
 
+@transaction.atomic(savepoint=False)
 def replace_pages(documents: Sequence[tuple[Document, Sequence[ReadPage]]]) -> None:
     """Index these pages of documents, in the place of all that was indexed of them before.
 
-    Call it in a transaction, with the documents locked. Words that were removed stay removed. If a
+    Call it with the documents locked. Words that were removed stay removed. If a
     document is a region of a page, only the words of that region are indexed.
     """
     delete_pages([document.pk for document, _ in documents])
@@ -61,11 +62,9 @@ def replace_pages(documents: Sequence[tuple[Document, Sequence[ReadPage]]]) -> N
         indexes.insert_words(vocabulary)
 
 
+@transaction.atomic(savepoint=False)
 def delete_pages(documents: Sequence[int], *, keep: Iterable[int] = ()) -> None:
-    """Delete the rows of documents, except those of pages to `keep`, and words that are unused now.
-
-    Call it in a transaction.
-    """
+    """Delete the rows of documents, except those of pages to `keep`, and words that are unused."""
     rows = IndexedPage.objects.filter(document__in=documents).exclude(page__in=list(keep))
     found = list(rows.values_list("pk", "words"))
     if not found:
