@@ -11,6 +11,7 @@ The tokens of a page have a scope beside them, which names the site. So the inde
 the pages of other sites, and a search takes no longer because they have the same word.
 """
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,6 +160,8 @@ def make_tsvector(site: int, tokens: Sequence[str]) -> str:
 
 def insert_words(words: Collection[str]) -> None:
     """Add words to the vocabulary."""
+    if not words:
+        return
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             # The order prevents two processes from waiting for each other.
@@ -168,13 +171,10 @@ def insert_words(words: Collection[str]) -> None:
                 [sorted(words)],
             )
             return
-        for word in words:
-            cursor.execute(
-                f"INSERT INTO {WORDS_TABLE} (word) VALUES (%s) ON CONFLICT DO NOTHING",  # noqa: S608
-                [word],
-            )
-            if cursor.rowcount == 1:
-                cursor.execute(f"INSERT INTO {FTS_WORDS} (word) VALUES (%s)", [word])  # noqa: S608
+        # SQLite has one writer at a time, so nobody else inserts the same words meanwhile.
+        new = [(word,) for word in sorted(set(words) - find_known(words))]
+        for table in (WORDS_TABLE, FTS_WORDS):
+            cursor.executemany(f"INSERT INTO {table} (word) VALUES (%s)", new)  # noqa: S608
 
 
 def delete_unused_words(words: Collection[str]) -> None:
@@ -250,10 +250,10 @@ def find_known(words: Collection[str]) -> set[str]:
                 [list(words)],
             )
         else:
-            listed = ", ".join(["%s"] * len(words))
             cursor.execute(
-                f"SELECT word FROM {WORDS_TABLE} WHERE word IN ({listed})",  # noqa: S608
-                list(words),
+                f"SELECT word FROM {WORDS_TABLE} WHERE word IN "  # noqa: S608
+                "(SELECT value FROM json_each(%s))",
+                [json.dumps(list(words))],
             )
         return {row[0] for row in cursor.fetchall()}
 

@@ -33,14 +33,19 @@ def shoot(page, name):
         page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
 
 
-def test_a_coordinator_finds_a_misspelt_word_and_its_place_on_a_phone(signed_in, mara):
+@pytest.fixture
+def document(mara):
+    """Return a filed document that a worker has read."""
     content = make_sample("irb-approval", today=datetime.now(UTC).date(), site=SAMPLE)
     sent = registration.UploadedDocument("a.pdf", "irb-approval", "", ContentFile(content, "a.pdf"))
     WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
     site = mara.memberships.get().site
     packet = registration.register_upload(site=site, user=mara, files=[sent])
     work()
-    document = packet.documents.get()
+    return packet.documents.get()
+
+
+def test_a_coordinator_finds_a_misspelt_word_and_its_place_on_a_phone(signed_in, mara, document):
     assert document.state == "ARCHIVED"
     page = signed_in(mara, viewport=PHONE)
     page.goto("/search/")
