@@ -50,7 +50,7 @@ def test_a_coordinator_finds_a_misspelt_word_and_its_place_on_a_phone(signed_in,
     page = signed_in(mara, viewport=PHONE)
     page.goto("/search/")
     page.get_by_label("Words or phrase").focus()
-    page.keyboard.type("protocl")
+    page.keyboard.type("protokol")
     page.keyboard.press("Enter")
     expect(page.get_by_text("These pages have similar words")).to_be_visible()
     expect(page.locator("mark").first).to_have_text("protocol", ignore_case=True)

@@ -107,7 +107,7 @@ def test_a_word_that_is_divided_at_the_end_of_a_line_is_found_as_a_whole(file_pa
     ("text", "query"),
     [
         ("the protoco1 was approved", "protocol"),
-        ("the protocol was approved", "protocl"),
+        ("the protocol was approved", "protokol"),
         ("govemment agency", "government"),
         ("investigat0r signature", "investigator"),
         ("principalinvestigator", "investigator"),
