@@ -28,7 +28,8 @@ from ingestion.search.similar import find_all_similar
 from ingestion.search.snippets import FoundWords, find_words
 
 MAX_SECONDS = 5.0  # after which a search is stopped
-NEWEST_PAGES = 3_000  # pages that are read in their order on PostgreSQL
+NEWEST_PAGES = 5_000  # pages that are read in their order on PostgreSQL
+MAX_SITES_IN_ORDER = 20  # with more sites, the newest pages of all sites are read instead
 _CURSOR_STEP = 10**18  # between the cursors of two kinds of matches; pages have smaller keys
 _PROGRESS_STEPS = 10_000  # of SQLite's virtual machine, between two looks at the clock
 
@@ -153,16 +154,21 @@ def _select(
         rows = rows.filter(pk__lt=before)
     if connection.vendor == "sqlite":
         return _take(_matching(_visible(rows, documents), expression, better, sites), limit)
-    if sites is not None:
-        rows = rows.filter(site__in=sites)
-    # The key of the last of the newest pages; 0 if there are fewer.
-    newest = rows.order_by("-pk").values_list("pk", flat=True)[NEWEST_PAGES - 1 : NEWEST_PAGES]
-    start = next(iter(newest), 0)
     condition, parameters = indexes.make_condition(expression, better, None)
-    recent = _visible(rows.filter(pk__gte=start), documents).order_by("-pk")
     # `IS TRUE` keeps the planner from using the index of tokens.
-    recent = recent.extra(where=[f"({condition}) IS TRUE"], params=parameters)  # noqa: S610
-    keys = list(recent.values_list("pk", flat=True)[:limit])
+    where, values = [f"({condition}) IS TRUE"], [*parameters]
+    if sites is not None and len(sites) <= MAX_SITES_IN_ORDER:
+        newest = indexes.list_newest_pages(sites, before, NEWEST_PAGES)
+        start = newest[-1] if len(newest) == NEWEST_PAGES else 0
+        where.append(f"{indexes.PAGES_TABLE}.id = ANY(%s)")
+        values.append(newest)
+    else:
+        keys_in_order = rows.order_by("-pk").values_list("pk", flat=True)
+        start = next(iter(keys_in_order[NEWEST_PAGES - 1 : NEWEST_PAGES]), 0)
+        rows = rows.filter(pk__gte=start)
+    recent = _visible(rows, documents).order_by("-pk")
+    recent = recent.extra(where=where, params=values)  # noqa: S610 - the conditions are ours
+    keys = _take(recent, limit)
     if len(keys) < limit and start:
         older = _visible(IndexedPage.objects.filter(pk__lt=start), documents)
         keys += _take(_matching(older, expression, better, sites), limit - len(keys))

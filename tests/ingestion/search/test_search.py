@@ -153,10 +153,12 @@ def test_exact_matches_come_before_longer_words_and_similar_ones_each_newest_fir
     assert seen == expected
 
 
+@pytest.mark.parametrize("sites_in_order", [0, 20])
 def test_the_index_finds_what_is_older_than_the_pages_that_are_read_in_order(
-    file_page, mara, monkeypatch
+    file_page, mara, monkeypatch, sites_in_order
 ):
     monkeypatch.setattr(selection, "NEWEST_PAGES", 2)
+    monkeypatch.setattr(selection, "MAX_SITES_IN_ORDER", sites_in_order)
     documents = [file_page(f"protocol {number}").pk for number in range(5)]
     assert [document for document, _, _ in find(mara, "protocol")] == documents[::-1]
     assert [document for document, _, _ in find(mara, "1 protocol")] == [documents[1]]
