@@ -23,7 +23,7 @@ from api.http.problems import Problem
 from api.http.ranges import ByteRange, RangeNotSatisfiable, parse_range
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.documents import downloads
-from ingestion.models import Document
+from ingestion.models import Document, DocumentRendition
 from ingestion.reading.results import SUFFIXES
 
 REASON_HEADER = "X-Reason"  # the reason for a download with a token of operations
@@ -34,20 +34,24 @@ _BINARY_CONTENT = {"content": dict.fromkeys(_MEDIA_TYPES, _BINARY)}
 OPENAPI_EXTRA: dict[str, Any] = {"responses": {200: _BINARY_CONTENT, 206: _BINARY_CONTENT}}
 
 
-def make_content_response(request: ApiRequest, document: Document) -> HttpResponseBase:
-    """Return the document's bytes, and record the download in the ledger.
+def make_content_response(
+    request: ApiRequest, document: Document, rendition: DocumentRendition | None = None
+) -> HttpResponseBase:
+    """Return the document's bytes, or those of a rendition, and record the download in the ledger.
 
     HEAD and 304 transfer no bytes and are not recorded. Raises Problem 403, 404, 412 or 416.
     """
     try:
-        content = downloads.open_original(document)
+        content = (
+            downloads.open_rendition(rendition) if rendition else downloads.open_original(document)
+        )
     except FileNotFoundError:
         raise problems.make_not_found_problem("content") from None
     with ExitStack() as on_exit:  # The file stays open only for a response that sends its bytes.
         on_exit.callback(content.close)
         reason = _read_reason(request)
         size = content.seek(0, 2)
-        etag = _etag(document)
+        etag = _etag(document, rendition)
         if conditional := get_conditional_response(request, etag=etag):
             if conditional.status_code == 412:
                 raise Problem(412, "The document does not match the header If-Match.")
@@ -57,26 +61,35 @@ def make_content_response(request: ApiRequest, document: Document) -> HttpRespon
         if request.method == "HEAD":
             response: HttpResponseBase = HttpResponse()
         else:
-            response = _send(request, document, content, byte_range, reason)
+            response = _send(request, document, content, byte_range, reason, rendition)
             on_exit.pop_all()
     response["Content-Length"] = str(byte_range.length if byte_range else size)
-    _set_headers(response, document)
+    _set_headers(response, document, rendition)
     return response
 
 
-def _set_headers(response: HttpResponseBase, document: Document) -> None:
+def _set_headers(
+    response: HttpResponseBase, document: Document, rendition: DocumentRendition | None
+) -> None:
     """Set the headers that describe the whole document, also in the response to a range."""
-    name = downloads.get_filename(document)
-    response["Content-Type"] = downloads.get_media_type(name)
+    if rendition:
+        name, media_type = downloads.get_rendition_filename(rendition), rendition.media_type
+    else:
+        name = downloads.get_filename(document)
+        media_type = downloads.get_media_type(name)
+    response["Content-Type"] = media_type
     response["Content-Disposition"] = content_disposition_header(True, name)
-    if not document.is_part:
-        digest = base64.b64encode(bytes.fromhex(document.sha256)).decode()
+    if rendition or not document.has_pages_of_a_file:
+        sha256 = rendition.sha256 if rendition else document.sha256
+        digest = base64.b64encode(bytes.fromhex(sha256)).decode()
         response["Repr-Digest"] = f"sha-256=:{digest}:"
     response["Accept-Ranges"] = "bytes"
-    response["ETag"] = _etag(document)
+    response["ETag"] = _etag(document, rendition)
 
 
-def _etag(document: Document) -> str:
+def _etag(document: Document, rendition: DocumentRendition | None) -> str:
+    if rendition:
+        return f'"{rendition.sha256}"'
     part = document.file_part
     return f'"{document.sha256}{part.suffix if part else ""}"'
 
@@ -115,11 +128,12 @@ def _send(
     content: IO[bytes],
     byte_range: ByteRange | None,
     reason: str,
+    rendition: DocumentRendition | None,
 ) -> HttpResponseBase:
     """Record the download, then return a response that streams the bytes and closes the file."""
     by = request.auth.actor
     if byte_range is None:
-        downloads.record_download(document, content, by=by, reason=reason)
+        downloads.record_download(document, content, by=by, reason=reason, rendition=rendition)
         content.seek(0)
         return FileResponse(content)
     downloads.record_download(
@@ -129,6 +143,7 @@ def _send(
         part=byte_range.content_range,
         is_continuation=byte_range.first > 0,
         reason=reason,
+        rendition=rendition,
     )
     content.seek(byte_range.first)
 

@@ -21,6 +21,7 @@ from api.schemas import (
     DocumentList,
     DocumentOut,
     FindingOut,
+    RenditionOut,
     make_responses,
 )
 from ingestion.core.states import DocumentState
@@ -40,6 +41,13 @@ DECLARATION_BODY: dict[str, Any] = {
     }
 }
 Number = Annotated[int, Field(ge=1, le=MAX_ROW_NUMBER)]
+RenditionDigest = Annotated[
+    str,
+    Query(
+        pattern="^([0-9a-f]{64})?$",
+        description="The SHA-256 digest of a rendition of the document, as its `renditions` list.",
+    ),
+]
 Text = Annotated[str, Field(max_length=160, pattern=NO_NUL)]
 
 
@@ -114,6 +122,7 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
     return DocumentOut(
         **_describe_document(request, document),
         findings=findings,
+        renditions=_describe_renditions(request, document),
         duplicate_of=_document_url(request, duplicate_of) if duplicate_of else None,
     )
 
@@ -154,9 +163,20 @@ def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> Docum
     summary="Download the original bytes of a document",
     openapi_extra=content.OPENAPI_EXTRA,
 )
-def document_content(request: ApiRequest, document_id: Path[Number]) -> Any:
-    """Return the document's original bytes, whole or the requested range."""
-    return content.make_content_response(request, _find_document(request.auth, document_id))
+def document_content(
+    request: ApiRequest, document_id: Path[Number], rendition: RenditionDigest = ""
+) -> Any:
+    """Return the document's original bytes, whole or the requested range.
+
+    With `rendition`, return the bytes of this rendition in their place.
+    """
+    document = _find_document(request.auth, document_id)
+    derived = None
+    if rendition:
+        derived = document.renditions.filter(sha256=rendition).last()
+        if derived is None:
+            raise problems.make_not_found_problem("rendition")
+    return content.make_content_response(request, document, derived)
 
 
 def _find_document(token: ApiToken, number: int) -> Document:
@@ -170,6 +190,24 @@ def _find_document(token: ApiToken, number: int) -> Document:
 
 def _document_url(request: HttpRequest, document: Document, view: str = "one_document") -> str:
     return request.build_absolute_uri(reverse(f"api:{view}", args=[document.pk]))
+
+
+def _describe_renditions(request: HttpRequest, document: Document) -> list[RenditionOut]:
+    base = None
+    if downloads.is_file_open(document):
+        base = _document_url(request, document, "document_content")
+    return [
+        RenditionOut(
+            kind=each.kind,
+            sha256=each.sha256,
+            size=each.size,
+            media_type=each.media_type,
+            tool=each.tool,
+            made_at=each.made_at,
+            content_url=f"{base}?rendition={each.sha256}" if base else None,
+        )
+        for each in document.renditions.all()
+    ]
 
 
 def _describe_document(request: HttpRequest, document: Document) -> dict[str, Any]:
@@ -188,6 +226,8 @@ def _describe_document(request: HttpRequest, document: Document) -> dict[str, An
         "part_of": document.part_of_id,
         "page_range": [part.first, part.last] if part else None,
         "region": list(part.region) if part and part.region else None,
+        "entry": document.entry or None,
+        "entry_name": document.entry_name,
         "batch": document.batch.reference,
         "packet": document.packet.reference,
         "received_at": document.received_at,

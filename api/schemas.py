@@ -322,11 +322,33 @@ class DocumentLine(Schema):
         list[float] | None,
         Field(description="Left, top, right and bottom of a part of one page, from 0 to 1."),
     ]
+    entry: Annotated[
+        int | None, Field(description="The number of this file in its container, from 1.")
+    ]
+    entry_name: Annotated[str, Field(description='The path of this file in its container, or "".')]
     batch: str
     packet: str
     received_at: datetime
     settled_at: datetime | None
     url: str
+    content_url: Annotated[str | None, Field(description="Null if the bytes cannot be downloaded.")]
+
+
+class RenditionOut(Schema):
+    """Describes a file that was derived from the original. The original is the record."""
+
+    kind: Annotated[
+        str,
+        Field(
+            description="`office_pdf`: the pages of a word processor's document; `message_pdf`: "
+            "the text of an email message."
+        ),
+    ]
+    sha256: str
+    size: int
+    media_type: str
+    tool: Annotated[str, Field(description="The name and version of what made it.")]
+    made_at: datetime
     content_url: Annotated[str | None, Field(description="Null if the bytes cannot be downloaded.")]
 
 
@@ -337,6 +359,7 @@ class DocumentOut(DocumentLine):
     """
 
     findings: list[FindingOut]
+    renditions: list[RenditionOut]
     duplicate_of: str | None
 
 

@@ -355,6 +355,8 @@ READING_LIMITS = ReadingLimits(
     max_bytes=MAX_DOCUMENT_MB * 1_000_000,
     engine=env.str("OCR_ENGINE", default="auto"),
     languages=env.str("OCR_LANGUAGES", default="eng"),
+    # The program of LibreOffice. "": documents of word processors are not accepted.
+    office_program=env.str("OFFICE_PROGRAM", default="/usr/bin/soffice"),
     # PEM file of the issuers that are trusted for signatures of PDFs. "": QA decides about each.
     trusted_issuers=Path(issuers)
     if (issuers := env.str("TRUSTED_ISSUERS_FILE", default=""))

@@ -25,6 +25,7 @@ from ingestion.operations import (
     division_check,
     finding_check,
     reconciliation,
+    rendition_check,
 )
 from ingestion.review import signature_payload
 from ingestion.rules.document_types import RULES_VERSION
@@ -39,6 +40,7 @@ def register_all() -> None:
     verify.register_check(reconciliation.check_document_rows_against_ledger)
     verify.register_check(finding_check.check_findings_against_ledger)
     verify.register_check(division_check.check_divisions_against_ledger)
+    verify.register_check(rendition_check.check_renditions_against_ledger)
     verify.register_check(signature_payload.verify_signed_decisions)
     verify.register_check(records.verify_assessments)
     verify.register_check(activation.verify_models)

@@ -132,7 +132,7 @@ def _count_scanned_pages(document: PlannedDocument, content: bytes) -> int:
     unreadable = {
         DocumentFault.TRUNCATED,
         DocumentFault.ENCRYPTED,
-        DocumentFault.A_WORD_FILE,
+        DocumentFault.A_SPREADSHEET,
         DocumentFault.A_WEB_PAGE,
     }
     if document.rendition is not Rendition.SCAN or document.fault in unreadable:

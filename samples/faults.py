@@ -25,7 +25,7 @@ class DocumentFault(StrEnum):
     BLANK_PAGE = "blank page"
     TRUNCATED = "truncated"
     ENCRYPTED = "encrypted"
-    A_WORD_FILE = "a Word file named .pdf"
+    A_SPREADSHEET = "a spreadsheet named .pdf"
     A_WEB_PAGE = "a web page named .pdf"
 
 
@@ -47,14 +47,14 @@ OUTCOMES: Mapping[DocumentFault, ExpectedOutcome] = MappingProxyType(
         DocumentFault.BLANK_PAGE: ExpectedOutcome(DocumentState.IN_REVIEW, "BLANK_OR_MISSING_PAGE"),
         DocumentFault.TRUNCATED: ExpectedOutcome(DocumentState.REJECTED, "CORRUPT_DOCUMENT"),
         DocumentFault.ENCRYPTED: ExpectedOutcome(DocumentState.REJECTED, "ENCRYPTED_DOCUMENT"),
-        DocumentFault.A_WORD_FILE: ExpectedOutcome(DocumentState.REJECTED, "UNSUPPORTED_TYPE"),
+        DocumentFault.A_SPREADSHEET: ExpectedOutcome(DocumentState.REJECTED, "UNSUPPORTED_TYPE"),
         DocumentFault.A_WEB_PAGE: ExpectedOutcome(DocumentState.REJECTED, "UNSUPPORTED_TYPE"),
     }
 )
 
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
-_WORDS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_CELLS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 PASSWORD = "site-only"  # noqa: S105 - of sample files; tests open them with it
 
@@ -98,18 +98,17 @@ def _encrypt(content: bytes) -> bytes:
         return output.getvalue()
 
 
-def _make_word_file(_: bytes) -> bytes:
-    """Return the smallest package that a word processor opens."""
+def _make_spreadsheet(_: bytes) -> bytes:
+    """Return the smallest package that a spreadsheet program opens."""
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.'
-        'relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.'
-        'openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
+        'relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.'
+        'openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/></Types>',
         "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1"'
-        f' Type="{_OFFICE}/relationships/officeDocument" Target="word/document.xml"/>'
+        f' Type="{_OFFICE}/relationships/officeDocument" Target="xl/workbook.xml"/>'
         "</Relationships>",
-        "word/document.xml": f'<w:document xmlns:w="{_WORDS}"><w:body><w:p><w:r><w:t>SPECIMEN -'
-        " still to be printed and signed</w:t></w:r></w:p></w:body></w:document>",
+        "xl/workbook.xml": f'<workbook xmlns="{_CELLS}"><!-- SPECIMEN --><sheets/></workbook>',
     }
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w") as package:
@@ -132,7 +131,7 @@ _FILE_FAULTS: Mapping[DocumentFault, Callable[[bytes], bytes]] = MappingProxyTyp
     {
         DocumentFault.TRUNCATED: _truncate,
         DocumentFault.ENCRYPTED: _encrypt,
-        DocumentFault.A_WORD_FILE: _make_word_file,
+        DocumentFault.A_SPREADSHEET: _make_spreadsheet,
         DocumentFault.A_WEB_PAGE: _make_web_page,
     }
 )

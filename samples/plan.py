@@ -20,7 +20,7 @@ FAULTS: Mapping[tuple[str, str], DocumentFault] = MappingProxyType(
         ("1005", "irb-approval"): DocumentFault.TRUNCATED,
         ("1006", "financial-disclosure"): DocumentFault.ENCRYPTED,
         ("1006", "lab-normal-ranges"): DocumentFault.TRUNCATED,
-        ("1007", "delegation-log"): DocumentFault.A_WORD_FILE,
+        ("1007", "delegation-log"): DocumentFault.A_SPREADSHEET,
         ("1008", "cv"): DocumentFault.BLANK_PAGE,
         ("1009", "protocol-signature-page"): DocumentFault.UNSIGNED,
         ("1010", "irb-approval"): DocumentFault.EXPIRED,

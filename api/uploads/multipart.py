@@ -100,7 +100,7 @@ def _find_faults(packet: FilesIn, files: FilesByName) -> Iterator[SubmissionFaul
         elif len(named) > 1:
             message = "is the name of several files in this request"
         elif PurePath(line.file).suffix.lower() not in SUFFIXES:
-            message = "does not have the file name extension of a PDF or a scan"
+            message = "does not have the file name extension of a supported type"
         elif not named[0].size:
             message = "is empty"
         if message:

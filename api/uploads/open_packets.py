@@ -183,7 +183,7 @@ def _check_declared(declared: list[DeclaredFile]) -> None:
         faults.append(SubmissionFault(0, "files", f"are more than {settings.MAX_UPLOAD_FILES}"))
     for line_number, file in enumerate(declared, start=1):
         if PurePath(file.filename).suffix.lower() not in SUFFIXES:
-            message = "does not have the extension of a PDF or a scan"
+            message = "does not have the file name extension of a supported type"
             faults.append(SubmissionFault(line_number, "filename", message))
         if file.size > settings.MAX_DOCUMENT_MB * request_bodies.BYTES_PER_MEGABYTE:
             message = f"is over {settings.MAX_DOCUMENT_MB} MB"

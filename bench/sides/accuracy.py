@@ -32,7 +32,7 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.ocr.engines import get_engine
 from ingestion.reading.pdf.open_pdf import open_document
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import DocumentReading
+from ingestion.reading.results import SUFFIXES, DocumentReading
 from ingestion.rules.fields.values import MIN_SURE_CONFIDENCE
 
 LIMITS = ReadingLimits(processes=AT_ONCE)
@@ -110,7 +110,7 @@ def read_plain_page(path: Path) -> list[str]:
 def load_raster(path: Path) -> PageRaster:
     """Return the grey image of the first page of a PDF, or of an image file."""
     if path.suffix != ".pdf":
-        return load_frame(path, 1, LIMITS)
+        return load_frame(path, SUFFIXES[path.suffix], 1, LIMITS)
     with open_document(path) as pdf:
         page = pdf[0]
         return render_page(page, choose_ocr_dpi(page, list_images(page, LIMITS), LIMITS), LIMITS)

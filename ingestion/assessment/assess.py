@@ -112,7 +112,8 @@ def assess_files(
             began = time.monotonic()
             content = await asyncio.to_thread(files[name].read_bytes)
             judge = partial(judge_reading, name=name, site=site, today=today, model=model)
-            result = await reader.read_then(judge, files[name], hashlib.sha256(content).hexdigest())
+            sha256 = hashlib.sha256(content).hexdigest()
+            result = await reader.read_file_then(judge, files[name], sha256)
         result = replace(result, seconds=time.monotonic() - began)
         report(name, result)
         return result

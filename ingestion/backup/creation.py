@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,7 +39,7 @@ from ingestion.backup.contents import (
 )
 from ingestion.backup.durable_copy import copy_to_file
 from ingestion.core.errors import StorageUnavailable
-from ingestion.models import Document
+from ingestion.models import Document, DocumentRendition
 from ingestion.operations import retention
 from ingestion.storage import spool
 from ingestion.storage.archive import Archive, FolderArchive, get_archive
@@ -217,9 +218,12 @@ def _check_free_space(backup: _BackupInProgress) -> None:
         size for _, _, size in retention.list_needed_uploads()
     )
     named = Document.objects.filter(state__in=STORED).exclude(sha256="").order_by()
-    rows = named.values_list("sha256").annotate(Max("size"))
+    tables = [
+        rows.values_list("sha256").annotate(Max("size"))
+        for rows in (named, DocumentRendition.objects.order_by())
+    ]
     with (backup.folder / _WANTED).open("w") as out:
-        for sha256, size in rows.iterator():
+        for sha256, size in chain.from_iterable(rows.iterator() for rows in tables):
             out.write(f"{sha256}\n")
             needed += 0 if backup.pool.has(sha256) else size or 0
     free = shutil.disk_usage(backup.folder).free

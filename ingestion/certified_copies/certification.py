@@ -62,7 +62,7 @@ def explain_certification_refusal(document: Document) -> str:
 
     Of a file that was divided, the whole file is certified: it is the original that was sent.
     """
-    if document.part_of_id:
+    if document.has_pages_of_a_file:
         return _("This document is a part of a file. You can certify the whole file: %(file)s.") % {
             "file": document.file_doc_id
         }

@@ -17,6 +17,7 @@ IngestionError
     ├── StorageUnavailable
     ├── ScannerUnavailable  A file that was not scanned is not opened.
     ├── ReadingFault        The reader failed, and not because of the file.
+    │   └── ConverterUnavailable  Documents of word processors cannot be converted.
     └── Misconfigured       A certificate or a secret of SiteLedger cannot be used.
 
 Ledger entries of failed requests contain the name of the class, so the names do not change.
@@ -117,6 +118,12 @@ class ScannerUnavailable(OurFault):
 
 class ReadingFault(OurFault):
     """The reader itself failed, which is not the fault of the file."""
+
+
+class ConverterUnavailable(ReadingFault):
+    """Documents of word processors cannot be converted to PDF in an isolated process."""
+
+    code = "CONVERTER_UNAVAILABLE"
 
 
 class Misconfigured(OurFault):

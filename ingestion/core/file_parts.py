@@ -30,6 +30,7 @@ class PageUse(StrEnum):
 
     BLANK = "blank"  #: The page has neither text nor ink.
     SEPARATOR = "separator"  #: The page only separates documents.
+    COVER = "cover"  #: The page only says that a viewer is needed that shows portfolios.
     SET_ASIDE = "set_aside"  #: A person decided that the page belongs to no document.
 
 

@@ -51,6 +51,9 @@ class WorkItem:
     url: str  # "" for an upload, whose bytes are in the spool already
     terms: PortalTerms | None  # None for an upload
     spooled: str = ""
+    # SHA-256 of the rendition from which the file was read before; "": it has not been rendered.
+    rendition: str = ""
+    is_doubtful: bool = False  # an entry of a container that may be no document
     part: FilePart | None = None  # the pages of the file; None: the whole file
     expected_sha256: str = ""
     filename: str = ""

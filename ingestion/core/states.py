@@ -83,7 +83,8 @@ DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
     _D.IN_REVIEW: frozenset(
         {_D.ARCHIVED, _D.REJECTED, _D.RETURNED, _D.RECEIVED, _D.WITHDRAWN, _D.DIVIDED}
     ),
-    _D.REJECTED: frozenset({_D.IN_REVIEW, _D.RECEIVED, _D.ARCHIVED, _D.RETURNED}),
+    # WITHDRAWN: it came in a message or an archive, and is no document of the site.
+    _D.REJECTED: frozenset({_D.IN_REVIEW, _D.RECEIVED, _D.ARCHIVED, _D.RETURNED, _D.WITHDRAWN}),
     _D.HELD: frozenset({_D.RECEIVED, _D.CANCELLED}),
     _D.ARCHIVED: frozenset({_D.WITHDRAWN}),
     _D.DEDUPED: frozenset(),

@@ -1,6 +1,7 @@
 """Implements the core's port `Recorder`: turns each move of a document into a fenced step."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -16,6 +17,7 @@ from ingestion.dispatch.worker_steps import (
     StartAttempt,
     StartChecking,
 )
+from ingestion.documents.renditions import store_rendition
 from ingestion.rules.checks.verdict import CheckedDocument
 from ingestion.storage import spool
 from ingestion.storage.archive import get_archive
@@ -72,9 +74,12 @@ class DatabaseRecorder:
         return bool(await self._apply_step(step))
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: CheckedDocument) -> None:
-        """Archive the bytes, then record state and entry. `Conclude` explains the order."""
+        """Archive the bytes, then record state and entry. `Conclude` explains the order.
+
+        The bytes of a new rendition, and of the entries of a container, are archived first too.
+        """
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._files, get_archive().put, fetched.path, fetched.sha256)
+        await loop.run_in_executor(self._files, _archive, fetched, checked)
         await self._apply_step(Conclude(**self._fence(item), checked=checked))
         await self._drop_upload(item)
 
@@ -94,3 +99,19 @@ class DatabaseRecorder:
         if item.spooled:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._files, spool.drop_upload, item.spooled)
+
+
+def _archive(fetched: Fetched, checked: CheckedDocument) -> None:
+    """Archive a file with its rendition or its entries, and remove their local files.
+
+    Raises StorageUnavailable.
+    """
+    archive = get_archive()
+    archive.put(fetched.path, fetched.sha256)
+    if checked.rendition:
+        store_rendition(checked.rendition)
+        checked.rendition.path.unlink(missing_ok=True)
+    if checked.container:
+        for entry in checked.container.documents:
+            archive.put(entry.path, entry.sha256)
+        shutil.rmtree(checked.container.folder, ignore_errors=True)

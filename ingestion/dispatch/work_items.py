@@ -7,6 +7,7 @@ from datetime import datetime
 from django.conf import settings
 
 from ingestion.core.ports import FiledVersion, PortalTerms, WorkItem
+from ingestion.documents import renditions
 from ingestion.models import Chunk, Document, ValidityOverride
 from ingestion.rules.checks.validity_terms import TermsOverride
 from sites.models import Portal
@@ -53,6 +54,8 @@ def _make_item(
             None if document.spooled or document.is_part else get_portal_terms(chunk.site.portal)
         ),
         spooled=document.spooled,
+        rendition=_find_rendition(document),
+        is_doubtful=document.is_doubtful and not document.is_redeclared,
         part=document.file_part,
         expected_sha256=document.expected_sha256,
         declared_type=document.document_type,
@@ -75,6 +78,14 @@ def _make_item(
         deadline=deadline,
         filed=filed,
     )
+
+
+def _find_rendition(document: Document) -> str:
+    """Return the SHA-256 of the rendition from which a file was read before, or ""."""
+    if document.is_part or document.is_redeclared or document.attempts:
+        rendition = renditions.find_read_rendition(document)
+        return rendition.sha256 if rendition else ""
+    return ""  # It has just been received.
 
 
 def get_portal_terms(portal: Portal) -> PortalTerms:

@@ -16,6 +16,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from audit.ledger.log import ledger
+from ingestion.core.container_entries import OpenedContainer
 from ingestion.core.errors import LeaseLost
 from ingestion.core.file_parts import Division
 from ingestion.core.ports import EarlyDecision, Fetched, FetchFailure, FiledVersion, NotModified
@@ -23,7 +24,7 @@ from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.dispatch.clock import read_database_time
 from ingestion.dispatch.filed_documents import FiledDocument, FiledDocuments
-from ingestion.documents import division, search_index
+from ingestion.documents import division, expansion, renditions, search_index
 from ingestion.documents.transitions import WORKER_ACTOR, move_document
 from ingestion.models import Document, Extraction, Packet
 from ingestion.rules.checks.verdict import CheckedDocument
@@ -190,6 +191,10 @@ class Conclude(WorkerStep):
         A document whose bytes were filed meanwhile moves to DEDUPED.
         """
         verdict, read = self.checked.verdict, self.checked.read
+        if opened := self.checked.container:
+            return self._expand(document, opened)
+        if self.checked.rendition:
+            renditions.record_rendition(document, self.checked.rendition)
         if divided := self._choose_division(document):
             division.divide(
                 document,
@@ -226,11 +231,31 @@ class Conclude(WorkerStep):
 
     def extraction(self, document: Document) -> Extraction | None:
         """Return the row with what was read, or None if the file could not be read."""
-        if self.checked.read is None:
+        if self.checked.read is None or self.checked.container:
             return None
         cut = self.checked.cut
-        described = division.describe_cut(cut) if cut and not document.is_part else None
-        return Extraction.of(document, self.checked.verdict, self.checked.read, described)
+        is_file = not document.has_pages_of_a_file
+        described = division.describe_cut(cut) if cut and is_file else None
+        rendition = renditions.find_read_rendition(document) if self.checked.is_rendition else None
+        return Extraction.of(
+            document, self.checked.verdict, self.checked.read, described, rendition
+        )
+
+    def _expand(self, document: Document, opened: OpenedContainer) -> DocumentState:
+        """Expand a container whose entries are archived, or reject it if they are too many."""
+        rules_version = self.checked.verdict.rules_version
+        if refusal := expansion.find_refusal(document, opened):
+            move_document(
+                document,
+                DocumentState.REJECTED,
+                findings=[refusal],
+                primary=refusal,
+                rules_version=rules_version,
+            )
+            return DocumentState.REJECTED
+        expansion.expand(document, opened, rules_version=rules_version)
+        transaction.on_commit(wakeup.wake_worker)
+        return DocumentState.DIVIDED
 
     def searchable_pages(self, document: Document) -> list[ReadPage] | None:
         """Return the pages that can be searched; none of a document in quarantine."""
@@ -247,7 +272,9 @@ class Conclude(WorkerStep):
         100 scanned binders in a wrong way.
         """
         cut, read = self.checked.cut, self.checked.read
-        if cut is None or read is None or document.is_part or not division.is_enabled():
+        if cut is None or read is None or not division.is_enabled():
+            return None
+        if document.has_pages_of_a_file or document.is_doubtful:
             return None
         is_safe = (
             cut.needs_no_confirmation

@@ -52,9 +52,14 @@ def is_enabled() -> bool:
 
     Until then, processes of the release before may be running, which know no parts of files.
     """
-    if not _APPLIED and MIGRATION in MigrationRecorder(connection).applied_migrations():
-        _APPLIED.add(MIGRATION)  # no release takes it back, so it is looked up once
-    return bool(_APPLIED)
+    return is_applied(MIGRATION)
+
+
+def is_applied(migration: tuple[str, str]) -> bool:
+    """Return whether a migration was applied. One that was stays so, and is not looked up again."""
+    if migration not in _APPLIED:
+        _APPLIED.update(MigrationRecorder(connection).applied_migrations())
+    return migration in _APPLIED
 
 
 def explain_division_refusal(document: Document) -> str:
@@ -142,7 +147,48 @@ def divide(
     """
     part = document.file_part
     check_division(division, part.numbers if part else range(1, page_count + 1))
-    parts = _create_parts(document, division)
+    parts = create_parts(document, division)
+    account = describe_account(division, parts, decided_by)
+    move_document(
+        document,
+        DocumentState.DIVIDED,
+        by=by,
+        detail={DIVISION_KEY: account, **(detail or {})},
+        pages=page_count,
+        **entry,
+    )
+    # The parts are read and indexed on their own.
+    excluded = [each.page.first for each in division.excluded if not each.page.region]
+    writing.delete_pages([document.pk], keep=excluded)
+    for row in parts:
+        record_part(document, row, by=by)
+    return parts
+
+
+def describe_account(
+    division: Division, parts: Iterable[Document], decided_by: str
+) -> dict[str, Any]:
+    """Return the account of a file's pages as its entry records it."""
+    recorded = division.as_json()
+    for described, row in zip(recorded["parts"], parts, strict=True):
+        described |= {"document": row.subject, "doc_id": row.doc_id}
+    return {**recorded, "decided_by": decided_by}
+
+
+def record_part(document: Document, row: Document, *, by: Actor) -> None:
+    """Record the first entry of a part, which names the file and its pages."""
+    pages = {"pages": [row.first_page, row.last_page]}
+    region = {"region": row.region} if row.region else {}
+    row.record_at_revision(
+        EVENTS[DocumentState.RECEIVED],
+        by=by,
+        to_state=DocumentState.RECEIVED,
+        detail={"part_of": document.subject, **pages, **region},
+    )
+
+
+def create_parts(document: Document, division: Division) -> list[Document]:
+    """Insert the rows of the parts, in chunks of their own, and those of the excluded pages."""
     ExcludedPage.objects.bulk_create(
         ExcludedPage(
             document=document,
@@ -153,34 +199,6 @@ def divide(
         )
         for each in division.excluded
     )
-    recorded = division.as_json()
-    for described, row in zip(recorded["parts"], parts, strict=True):
-        described |= {"document": row.subject, "doc_id": row.doc_id}
-    move_document(
-        document,
-        DocumentState.DIVIDED,
-        by=by,
-        detail={DIVISION_KEY: {**recorded, "decided_by": decided_by}, **(detail or {})},
-        pages=page_count,
-        **entry,
-    )
-    # The parts are read and indexed on their own.
-    excluded = [each.page.first for each in division.excluded if not each.page.region]
-    writing.delete_pages([document.pk], keep=excluded)
-    for row in parts:
-        pages = {"pages": [row.first_page, row.last_page]}
-        region = {"region": row.region} if row.region else {}
-        row.record_at_revision(
-            EVENTS[DocumentState.RECEIVED],
-            by=by,
-            to_state=DocumentState.RECEIVED,
-            detail={"part_of": document.subject, **pages, **region},
-        )
-    return parts
-
-
-def _create_parts(document: Document, division: Division) -> list[Document]:
-    """Insert the rows of the parts, in chunks of their own."""
     parts = []
     for number, each in enumerate(division.parts):
         if number % settings.CHUNK_SIZE == 0:

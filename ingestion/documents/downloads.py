@@ -3,6 +3,7 @@
 Of a part of a file, only its own pages are provided.
 """
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import PurePath
@@ -16,8 +17,8 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.documents import part_files
-from ingestion.models import Document, Finding
-from ingestion.reading.results import SUFFIXES
+from ingestion.models import Document, DocumentRendition, Finding
+from ingestion.reading.results import SUFFIXES, MediaType
 from ingestion.rules.codes import CODES
 from ingestion.storage.archive import get_archive
 from sites.models import User
@@ -28,6 +29,8 @@ DOWNLOADED = "document.downloaded"
 VIEWED = "document.viewed"
 CONTINUATION_WINDOW = timedelta(hours=1)  # in which one entry stands for repeated views or parts
 REVIEW_PERMISSION = "ingestion.review_document"  # the permission of QA
+# The first suffix of each media type.
+SUFFIXES_BY_TYPE: Mapping[str, str] = {str(SUFFIXES[each]): each for each in reversed([*SUFFIXES])}
 # States in which everyone who can see the document may have its original.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
 QUARANTINE_CODES = tuple(code for code, entry in CODES.items() if entry.quarantine)
@@ -41,8 +44,14 @@ def is_file_open(document: Document) -> bool:
     A divided file is open if all documents in it are.
     """
     if document.state == DocumentState.DIVIDED:
-        return all(is_file_open(part) for part in document.parts.all())
+        return all(map(is_file_open, _find_decided_parts(document)))
     return bool(document.sha256) and document.state in _OPEN
+
+
+def _find_decided_parts(document: Document) -> list[Document]:
+    """Return the documents in a divided file, without what QA set aside as no document."""
+    parts = document.parts.all()
+    return [part for part in parts if not (part.is_entry and part.state == DocumentState.WITHDRAWN)]
 
 
 def can_view_file(person: User, document: Document) -> bool:
@@ -56,7 +65,7 @@ def can_view_file(person: User, document: Document) -> bool:
     if not document.sha256 or not DocumentState(document.state).is_settled:
         return False
     if document.state == DocumentState.DIVIDED and all(
-        can_view_file(person, part) for part in document.parts.all()
+        can_view_file(person, part) for part in _find_decided_parts(document)
     ):
         return True
     if document.state in _UNFILED and not is_quarantined(document):
@@ -113,7 +122,28 @@ def get_filename(document: Document) -> str:
         return name
     path = PurePath(name)
     pages = f"page {part.first}" if part.first == part.last else f"pages {part.first}-{part.last}"
-    return f"{path.stem}, {pages}{path.suffix}"
+    kind = SUFFIXES.get(path.suffix.lower(), MediaType.PDF)
+    # The pages of these files are cut out as another type (`part_files`, `reading.cut_file`).
+    suffix = ".pdf" if kind.is_office else ".tiff" if kind is MediaType.HEIC else path.suffix
+    return f"{path.stem}, {pages}{suffix}"
+
+
+def open_rendition(rendition: DocumentRendition, person: User | None = None) -> IO[bytes]:
+    """Open a rendition of a document for this person or, without one, for everyone.
+
+    Raises FileNotFoundError if it is missing, or if the person may not have it.
+    """
+    document = rendition.document
+    if not (can_view_file(person, document) if person else is_file_open(document)):
+        raise FileNotFoundError(f"the bytes of {rendition.document.subject} are withheld")
+    return get_archive().open(rendition.sha256)
+
+
+def get_rendition_filename(rendition: DocumentRendition) -> str:
+    """Return the name under which a rendition is downloaded. It says that it is a rendition."""
+    stem = PurePath(rendition.document.filename or rendition.document.doc_id).stem
+    suffix = SUFFIXES_BY_TYPE.get(rendition.media_type, "")
+    return f"{stem}, rendition{suffix}"
 
 
 def get_media_type(filename: str) -> str:
@@ -141,7 +171,7 @@ def must_give_reason(person: User) -> bool:
     return person.is_staff and not person.is_auditor and is_ours
 
 
-def record_download(
+def record_download(  # noqa: PLR0913 - callers name each argument
     document: Document,
     content: IO[bytes],
     *,
@@ -149,12 +179,14 @@ def record_download(
     part: str = "",
     is_continuation: bool = False,
     reason: str = "",
+    rendition: DocumentRendition | None = None,
 ) -> None:
     """Record the download of an original, before its first byte is sent.
 
     `part` is the requested range of bytes. A continuation that follows a download by the same actor
     within CONTINUATION_WINDOW is not recorded again. `reason` is the person's reason, if they had
-    to give one (`must_give_reason`). If recording fails, `content` is closed and nothing is sent.
+    to give one (`must_give_reason`). `rendition` is what is downloaded in the place of the
+    original. If recording fails, `content` is closed and nothing is sent.
     """
     with ExitStack() as on_failure:
         on_failure.callback(content.close)
@@ -166,5 +198,7 @@ def record_download(
             )
             if not is_recorded:
                 detail = {"range": part} | ({"reason": reason} if reason else {})
+                if rendition:
+                    detail["rendition"] = rendition.sha256
                 row.record(DOWNLOADED, by=by, detail=detail)
         on_failure.pop_all()

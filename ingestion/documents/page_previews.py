@@ -16,6 +16,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingestion.core.errors import ReadingFault
+from ingestion.documents import renditions
 from ingestion.models import Document
 from ingestion.reading.preview_request import PreviewFailed, PreviewRequest
 from ingestion.storage import archive
@@ -43,18 +44,19 @@ def get_preview(document: Document, page: int, zoom: int = 1, *, ahead: int = 0)
     # same rotation.
     last = document.extractions.last()
     turned = {each["number"]: each.get("turned", 0) for each in (last.pages if last else ())}
+    sha256 = renditions.get_read_sha256(document)
     following = range(page + 1, page + 1 + ahead)
     numbers = [page, *(number for number in following if number in document.page_numbers)]
     requests = [PreviewRequest(number, turned.get(number, 0), zoom) for number in numbers]
-    cached = _cache_path(document, requests[0])
+    cached = _cache_path(sha256, requests[0])
     if not cached.is_file():
-        return _render(document, requests)
+        return _render(document, sha256, requests)
     os.utime(cached)  # so that previews in use are not pruned
     return cached.read_bytes()
 
 
-def _cache_path(document: Document, request: PreviewRequest) -> Path:
-    folder = Path(settings.PREVIEW_DIR) / document.sha256[:2] / document.sha256
+def _cache_path(sha256: str, request: PreviewRequest) -> Path:
+    folder = Path(settings.PREVIEW_DIR) / sha256[:2] / sha256
     return folder / f"{request.page}-{request.rotation}-{request.zoom}.webp"
 
 
@@ -79,19 +81,22 @@ def prune_previews(before: datetime) -> int:
     return removed
 
 
-def _render(document: Document, requests: Sequence[PreviewRequest]) -> bytes | None:
-    """Render pages when fewer than MAX_CONCURRENT_RENDERINGS run. Returns the first page."""
+def _render(document: Document, sha256: str, requests: Sequence[PreviewRequest]) -> bytes | None:
+    """Render pages when fewer than MAX_CONCURRENT_RENDERINGS run. Returns the first page.
+
+    `sha256` is that of the archived file with the pages: of the original, or of its rendition.
+    """
     # The archive may be a bucket, so its bytes are copied to a file of this machine.
     with tempfile.NamedTemporaryFile(prefix="siteledger-page-") as local:
-        archive.copy_to(document.sha256, Path(local.name))
+        archive.copy_to(sha256, Path(local.name))
         if not _renderings.acquire(timeout=MAX_WAIT_SECONDS):
             logger.info("page %d of %s has to wait", requests[0].page, document.subject)
             return None
         try:
-            cached = _cache_path(document, requests[0])
+            cached = _cache_path(sha256, requests[0])
             if cached.is_file():  # another request rendered it ahead in the meantime
                 return cached.read_bytes()
-            return asyncio.run(_render_and_cache(document, Path(local.name), requests))
+            return asyncio.run(_render_and_cache(document, sha256, Path(local.name), requests))
         except ReadingFault:
             logger.exception("rendering %s failed", document.subject)
             return None
@@ -100,21 +105,21 @@ def _render(document: Document, requests: Sequence[PreviewRequest]) -> bytes | N
 
 
 async def _render_and_cache(
-    document: Document, path: Path, requests: Sequence[PreviewRequest]
+    document: Document, sha256: str, path: Path, requests: Sequence[PreviewRequest]
 ) -> bytes | None:
     """Render pages in one process and cache them. Returns the first page, or None."""
     from ingestion.reading.preview_images import render_previews  # noqa: PLC0415 - see there
 
     wanted, first = requests[0], None
     missing = (
-        each for each in requests if each is wanted or not _cache_path(document, each).is_file()
+        each for each in requests if each is wanted or not _cache_path(sha256, each).is_file()
     )
     async for request, outcome in render_previews(path, missing, settings.READING_LIMITS):
         if isinstance(outcome, PreviewFailed):
             page, reason = request.page, outcome.reason
             logger.info("page %d of %s was not rendered: %s", page, document.subject, reason)
             continue
-        _write_to_cache(_cache_path(document, request), outcome)
+        _write_to_cache(_cache_path(sha256, request), outcome)
         if request is wanted:
             first = outcome
     return first

@@ -16,6 +16,7 @@ from django.conf import settings
 
 from ingestion.core.errors import ReadingFault
 from ingestion.core.file_parts import FilePart
+from ingestion.documents import renditions
 from ingestion.models import Document
 from ingestion.storage import archive
 
@@ -23,16 +24,17 @@ logger = logging.getLogger(__name__)
 
 
 def open_part(document: Document, part: FilePart) -> IO[bytes]:
-    """Open the pages of a part as a file of the type of the original.
+    """Open the pages of a part as a file of the type of the original, or of its rendition.
 
     Raises FileNotFoundError if the original is missing, or if the pages cannot be cut out of it.
     """
-    folder = Path(settings.PREVIEW_DIR) / document.sha256[:2] / document.sha256
+    sha256 = renditions.get_read_sha256(document)
+    folder = Path(settings.PREVIEW_DIR) / sha256[:2] / sha256
     cached = folder / f"part{part.suffix.replace('#', '-').replace('@', '-')}"
     if cached.is_file():
         os.utime(cached)  # so that files in use are not pruned
         return cached.open("rb")
-    content = _cut(document, part)
+    content = _cut(document, sha256, part)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as incoming:
@@ -43,13 +45,13 @@ def open_part(document: Document, part: FilePart) -> IO[bytes]:
     return BytesIO(content)
 
 
-def _cut(document: Document, part: FilePart) -> bytes:
-    """Cut the part out of the archived file, in a parser process."""
+def _cut(document: Document, sha256: str, part: FilePart) -> bytes:
+    """Cut the part out of the archived file with this hash, in a parser process."""
     from ingestion.reading.cut_file import CutFailed, cut_file  # noqa: PLC0415 - loads libraries
 
     # The archive may be a bucket, so its bytes are copied to a file of this machine.
     with tempfile.NamedTemporaryFile(prefix="siteledger-part-") as local:
-        archive.copy_to(document.sha256, Path(local.name))
+        archive.copy_to(sha256, Path(local.name))
         try:
             outcome = asyncio.run(cut_file(Path(local.name), part, settings.READING_LIMITS))
         except ReadingFault as fault:

@@ -88,5 +88,7 @@ def list_results(batch: Batch) -> Iterator[DocumentResult]:
             do=text.do,
             url=document.url,
             part_of=document.part_of.doc_id if document.part_of else "",
-            page_range=[document.first_page, document.last_page] if document.is_part else None,
+            page_range=(
+                [document.first_page, document.last_page] if document.has_pages_of_a_file else None
+            ),
         )

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from ingestion.core.errors import ReadingFault
 from ingestion.intake.registration import SEVERAL_DOCUMENTS
-from ingestion.reading.results import Unreadable
+from ingestion.reading.results import MediaType, Unreadable
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.classification.type_model import Model
 from ingestion.rules.segmentation.parts import ProposedCut, propose_cut
@@ -56,8 +56,9 @@ def detect_contents(path: Path, model: Model | None = None) -> DetectedContents 
         _slots.release()
     if reading is None:
         return None
-    if isinstance(reading, Unreadable):
-        return DetectedContents()
+    if isinstance(reading, MediaType | Unreadable):
+        is_container = isinstance(reading, MediaType) and reading.is_container
+        return DetectedContents(SEVERAL_DOCUMENTS if is_container else "")
     cut = propose_cut(reading.document)
     # Without sheets, pages that were not read may begin a document.
     is_known = reading.is_complete or bool(cut.separators)

@@ -24,6 +24,7 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
 from ingestion.documents.active_model import find_model, write_model_file
+from ingestion.documents.renditions import find_read_rendition
 from ingestion.documents.site_facts import build_site_facts
 from ingestion.models import Decision, Document, LearnedModel
 from ingestion.review.decision_rules import FILING_ACTIONS
@@ -95,7 +96,8 @@ def rejudge(
     with tempfile.TemporaryDirectory(prefix="siteledger-rejudgement-") as folder:
         file = write_model_file(model, Path(folder)) if model else None
         report = RejudgementReport(file.rules_version if file else RULES_VERSION)
-        checked = asyncio.run(_check_all(documents, _find_sites(documents), file, progress))
+        rendered, sites = _find_renditions(documents), _find_sites(documents)
+        checked = asyncio.run(_check_all(documents, rendered, sites, file, progress))
     was_states = _find_automatic_states(documents)
     report.documents = len(documents)
     for document in documents:
@@ -152,8 +154,9 @@ def _compare(
     )
 
 
-async def _check_all(
+async def _check_all(  # noqa: PLR0915 - the work with one document in one place
     documents: Sequence[Document],
+    rendered: Mapping[int, str],
     sites: Mapping[int, SiteFacts],
     model: ModelFile | None,
     progress: Progress,
@@ -167,8 +170,13 @@ async def _check_all(
         nonlocal done
         async with waiting:
             path = reader.scratch / f"filed-{document.pk}"
+            pages_path = reader.scratch / f"filed-{document.pk}.pdf"
             try:
                 await asyncio.to_thread(archive.copy_to, document.sha256, path)
+                opened = None
+                if document.pk in rendered:
+                    await asyncio.to_thread(archive.copy_to, rendered[document.pk], pages_path)
+                    opened = await reader.open_indirect(path, document.sha256, pages_path)
                 judge = partial(
                     check_or_reject,
                     sent=SenderFacts(
@@ -184,20 +192,32 @@ async def _check_all(
                 )
                 pages = document.file_part.numbers if document.file_part else None
                 found[document.pk] = await reader.read_then(
-                    judge, path, document.sha256, pages=pages
+                    judge,
+                    path,
+                    document.sha256,
+                    pages=pages,
+                    rendered=opened if isinstance(opened, RenderedPages) else None,
                 )
             except FileNotFoundError:
                 pass  # it is counted as unreadable
             finally:
                 path.unlink(missing_ok=True)
+                pages_path.unlink(missing_ok=True)
                 done += 1
                 progress(done, len(documents))
 
-    from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - large libraries
+    from ingestion.reading.indirect_files import RenderedPages  # noqa: PLC0415 - large libraries
+    from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - as above
 
     async with Reader(limits) as reader:
         await asyncio.gather(*(check(reader, document) for document in documents))
     return found
+
+
+def _find_renditions(documents: Iterable[Document]) -> dict[int, str]:
+    """Return the SHA-256 of the rendition from which each document was read, if one was."""
+    found = {each.pk: find_read_rendition(each) for each in documents}
+    return {key: rendition.sha256 for key, rendition in found.items() if rendition}
 
 
 def _find_sites(documents: Iterable[Document]) -> dict[int, SiteFacts]:

@@ -23,6 +23,7 @@ from ingestion.models.documents import (
     MAX_DOC_ID_LENGTH,
     Document,
     DocumentQuerySet,
+    ExcludedEntry,
     ExcludedPage,
     Finding,
 )
@@ -38,6 +39,7 @@ from ingestion.models.operations import (
     WorkerHost,
 )
 from ingestion.models.portal_limits import PortalLimitState, PortalLimitStateQuerySet
+from ingestion.models.renditions import DocumentRendition
 from ingestion.models.requirements import (
     RequiredDocument,
     SiteRequirement,
@@ -73,9 +75,11 @@ __all__ = [
     "Decision",
     "Document",
     "DocumentQuerySet",
+    "DocumentRendition",
     "Draft",
     "DraftFile",
     "DraftQuerySet",
+    "ExcludedEntry",
     "ExcludedPage",
     "Extraction",
     "Finding",

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from audit.ledger.recorded_row import RecordedRow
+from ingestion.core.container_entries import EntryUse
 from ingestion.core.file_parts import FilePart, PageUse
 from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
@@ -101,6 +102,9 @@ class Document(RecordedRow):
     If a file holds several documents, its row stays the record of the file, in the state DIVIDED.
     Each document in it has a row of its own: `part_of` is the row that was divided, and the pages
     are those of the file. A part is identified by the hash of the file, its pages and its region.
+
+    A container of files (an email message, a ZIP archive, a PDF portfolio) is DIVIDED too. Each of
+    its entries that is a document has a row with bytes of its own: `part_of` is the container.
     """
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="documents")
@@ -139,6 +143,11 @@ class Document(RecordedRow):
     last_page = models.PositiveIntegerField(default=0, db_default=0)
     # Of one page, if the part is not a whole page: `core.file_parts.FilePart.region_text`.
     region = models.CharField(max_length=40, blank=True, default="", db_default="")
+    # The number of an entry in its container, from 1, and its path there; 0 and "" for others.
+    entry = models.PositiveIntegerField(default=0, db_default=0)
+    entry_name = models.CharField(max_length=255, blank=True, default="", db_default="")
+    # It is not known whether the entry is a document at all, so a person decides.
+    is_doubtful = models.BooleanField(default=False, db_default=False)
     # The person whose document a part is, as its separator sheet declares; "" if none does.
     person = models.CharField(max_length=80, blank=True, default="", db_default="")
     state = models.CharField(
@@ -219,15 +228,21 @@ class Document(RecordedRow):
                 name="a_batch_names_a_document_once",
             ),
             models.UniqueConstraint(
-                fields=["part_of", "first_page", "last_page", "region"],
+                fields=["part_of", "entry", "first_page", "last_page", "region"],
                 condition=Q(part_of__isnull=False),
                 name="a_file_has_a_part_once",
             ),
             models.CheckConstraint(
-                condition=Q(part_of=None, first_page=0, last_page=0, region="")
-                | Q(part_of__isnull=False, first_page__gte=1, last_page__gte=models.F("first_page"))
-                & (Q(region="") | Q(last_page=models.F("first_page"))),
-                name="a_part_has_pages_of_its_file",
+                condition=Q(part_of=None, entry=0, first_page=0, last_page=0, region="")
+                | Q(
+                    part_of__isnull=False,
+                    entry=0,
+                    first_page__gte=1,
+                    last_page__gte=models.F("first_page"),
+                )
+                & (Q(region="") | Q(last_page=models.F("first_page")))
+                | Q(part_of__isnull=False, entry__gte=1, first_page=0, last_page=0, region=""),
+                name="a_part_has_pages_or_is_an_entry",
             ),
             models.CheckConstraint(
                 condition=~Q(state=DocumentState.ARCHIVED) | ~Q(sha256=""),
@@ -321,13 +336,23 @@ class Document(RecordedRow):
 
     @property
     def is_part(self) -> bool:
-        """Return whether this is a part of a file, and not a whole file."""
+        """Return whether this is a part of a file, or an entry of a container."""
         return self.part_of_id is not None
+
+    @property
+    def is_entry(self) -> bool:
+        """Return whether this is an entry of a container. It is a whole file."""
+        return self.entry > 0
+
+    @property
+    def has_pages_of_a_file(self) -> bool:
+        """Return whether this is a part of a file: some of its pages, and not a whole file."""
+        return self.first_page > 0
 
     @property
     def file_part(self) -> FilePart | None:
         """Return the pages of the file that this document has, or None for a whole file."""
-        if not self.is_part:
+        if not self.has_pages_of_a_file:
             return None
         return FilePart.parse(self.first_page, self.last_page, self.region)
 
@@ -445,3 +470,35 @@ class ExcludedPage(models.Model):
 
     def __str__(self) -> str:
         return f"page {self.page}: {self.use}"
+
+
+class ExcludedEntry(models.Model):
+    """Stores one entry of a container that belongs to no document, and why.
+
+    Together with the rows of the documents in the container, these rows account for every entry.
+    The bytes of the entry are in the container, which is archived.
+    """
+
+    document = models.ForeignKey(
+        Document, on_delete=models.PROTECT, related_name="excluded_entries"
+    )
+    entry = models.PositiveIntegerField()  # its number in the container, from 1
+    name = models.CharField(max_length=255)
+    sha256 = models.CharField(max_length=64)
+    size = models.PositiveBigIntegerField()  # bytes
+    use = models.CharField(max_length=20)  # a value of `core.container_entries.EntryUse`
+
+    class Meta:
+        ordering = ["document", "entry"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "entry"], name="an_entry_is_accounted_for_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(use__in=[use.value for use in EntryUse]),
+                name="the_use_of_an_entry_is_one_of_the_table",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"entry {self.entry}: {self.use}"

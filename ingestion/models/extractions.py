@@ -8,6 +8,7 @@ from typing import Any, Self
 from django.db import models
 
 from ingestion.models.documents import Document
+from ingestion.models.renditions import DocumentRendition
 from ingestion.reading.provenance import Provenance, unpack_words
 from ingestion.reading.results import Box
 from ingestion.rules.checks.signatures import DocumentSignature
@@ -36,6 +37,14 @@ class Extraction(models.Model):
     engine = models.CharField(max_length=120, blank=True)  # with versions; "" without OCR
     is_repaired = models.BooleanField(default=False)  # for reading; the original is kept
     words = models.BinaryField(default=b"")  # words read by OCR: see `words_by_page`
+    # The rendition that was read; None: the original.
+    rendition = models.ForeignKey(
+        DocumentRendition,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="extractions",
+    )
 
     class Meta:
         ordering = ["document", "attempt"]
@@ -56,6 +65,7 @@ class Extraction(models.Model):
         verdict: DocumentVerdict,
         read: Provenance,
         cut: Mapping[str, Any] | None = None,
+        rendition: DocumentRendition | None = None,
     ) -> Self:
         """Return an unsaved extraction, after the document made the move of the verdict."""
         return cls(
@@ -86,6 +96,7 @@ class Extraction(models.Model):
             engine=read.engine[:120],
             is_repaired=read.repaired,
             words=read.words,
+            rendition=rendition,
         )
 
     @property

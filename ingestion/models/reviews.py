@@ -35,6 +35,7 @@ class Action(models.TextChoices):
     WITHDRAW = "withdraw", _("Withdrawn")
     REHOME = "rehome", _("Moved to another site")
     DIVIDE = "divide", _("Divided into documents")
+    SET_ASIDE = "set_aside", _("Set aside")
 
 
 class Decision(AddedOnlyRow):

@@ -16,9 +16,11 @@ from audit.ledger import queries
 from audit.ledger.log import normalize_text
 from audit.ledger.queries import Recorded
 from audit.verification.verify import VerificationNotice
+from ingestion.core.container_entries import find_entry_faults
 from ingestion.core.file_parts import FilePart, find_account_faults
 from ingestion.core.states import DocumentState
 from ingestion.documents.division import DIVISION_KEY
+from ingestion.documents.expansion import ENTRIES_KEY
 from ingestion.documents.transitions import EVENTS
 from ingestion.models import Document
 
@@ -35,7 +37,11 @@ def check_divisions_against_ledger(since: int = 0) -> Iterator[str]:
     after = 0
     # A file that is not DIVIDED must not have parts.
     rows = Document.objects.filter(Q(state=DocumentState.DIVIDED) | Q(parts__isnull=False))
-    rows = rows.prefetch_related("parts", "excluded_pages").order_by("pk").distinct()
+    rows = (
+        rows.prefetch_related("parts", "excluded_pages", "excluded_entries")
+        .order_by("pk")
+        .distinct()
+    )
     while page := list(rows.filter(pk__gt=after)[:DOCUMENTS_PER_PAGE]):
         entries = {
             entry.subject: entry
@@ -68,9 +74,25 @@ def _compare(document: Document, entry: Recorded | None) -> Iterator[str]:
         )
         yield VerificationNotice(sentence.format(**names))
         return
-    recorded = (entry.detail or {}).get(DIVISION_KEY, {})
+    detail = entry.detail or {}
+    recorded = detail.get(DIVISION_KEY, {})
     if _serialise(_recorded_rows(recorded)) != _serialise(_stored_rows(document)):
         sentence = _("{document}: its parts and excluded pages are not those of entry {seq}.")
+        yield sentence.format(**names)
+    yield from _compare_entries(document, detail.get(ENTRIES_KEY, {}), names)
+
+
+def _compare_entries(
+    document: Document, account: Mapping[str, Any], names: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a sentence if the entries of a container are not those of its account."""
+    entries = [*document.parts.all(), *document.excluded_entries.all()]
+    numbers = [each.entry for each in entries if each.entry]
+    if wrong := find_entry_faults(max(numbers, default=0), numbers):
+        sentence = _("{document}: these entries are not accounted for exactly once: {entries}.")
+        yield sentence.format(entries=", ".join(map(str, wrong)), document=names["document"])
+    if _serialise(_recorded_entries(account)) != _serialise(_stored_entries(document)):
+        sentence = _("{document}: the entries in it are not those of entry {seq}.")
         yield sentence.format(**names)
 
 
@@ -85,9 +107,27 @@ def _recorded_rows(division: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
 def _stored_rows(document: Document) -> Iterator[Sequence[Any]]:
     """Yield the same from the rows."""
     for part in document.parts.all():
+        if part.is_entry:
+            continue
         yield part.subject, [part.first_page, part.last_page], part.region
     for each in document.excluded_pages.all():
         yield each.use, each.reason, [each.page, each.page], each.region
+
+
+def _recorded_entries(account: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+    """Yield what the entry says about each entry of a container."""
+    for each in (*account.get("entries", ()), *account.get("excluded", ())):
+        place = each.get("document", each.get("use", ""))
+        yield place, each["entry"], each["name"], each["sha256"], each["size"]
+
+
+def _stored_entries(document: Document) -> Iterator[Sequence[Any]]:
+    """Yield the same from the rows."""
+    for row in document.parts.all():
+        if row.is_entry:
+            yield row.subject, row.entry, row.entry_name, row.sha256, row.size
+    for each in document.excluded_entries.all():
+        yield each.use, each.entry, each.name, each.sha256, each.size
 
 
 def _serialise(rows: Iterator[Sequence[Any]]) -> Counter[bytes]:

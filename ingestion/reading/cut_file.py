@@ -9,16 +9,24 @@ from io import BytesIO
 from pathlib import Path
 
 import pikepdf
-from PIL import Image, ImageSequence
+from PIL import ImageSequence
 
 from ingestion.core.file_parts import FilePart, Region
+from ingestion.reading.images.image_files import open_image
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.file_type import detect_media_type
 from ingestion.reading.process_limits import limit_page_time
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.results import MediaType, Unreadable
 
-_IMAGE_FORMATS = {MediaType.TIFF: "TIFF", MediaType.PNG: "PNG", MediaType.JPEG: "JPEG"}
+# Pillow's formats of cut parts. Pages of a HEIF file become TIFF, because pi-heif only reads.
+_IMAGE_FORMATS = {
+    MediaType.TIFF: "TIFF",
+    MediaType.PNG: "PNG",
+    MediaType.JPEG: "JPEG",
+    MediaType.WEBP: "WEBP",
+    MediaType.HEIC: "TIFF",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ def cut_pages(path: Path, part: FilePart, limits: ReadingLimits) -> bytes | CutF
         try:
             if media_type is MediaType.PDF:
                 return _cut_pdf(path, part)
-            return _cut_frames(path, part, _IMAGE_FORMATS[media_type])
+            return _cut_frames(path, part, media_type)
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - libraries raise many types on hostile input
@@ -80,9 +88,9 @@ def _crop(page: pikepdf.Page, region: Region) -> None:
     page.mediabox = page.cropbox = pikepdf.Array([round(side, 2) for side in box])
 
 
-def _cut_frames(path: Path, part: FilePart, image_format: str) -> bytes:
+def _cut_frames(path: Path, part: FilePart, media_type: MediaType) -> bytes:
     output = BytesIO()
-    with Image.open(path) as image:
+    with open_image(path, media_type) as image:
         frames = [
             frame.copy()
             for number, frame in enumerate(ImageSequence.Iterator(image), start=1)
@@ -95,5 +103,5 @@ def _cut_frames(path: Path, part: FilePart, image_format: str) -> bytes:
         frames = [frames[0].crop(box)]
     first, *others = frames
     options = {"save_all": True, "append_images": others} if others else {}
-    first.save(output, image_format, **options)
+    first.save(output, _IMAGE_FORMATS[media_type], **options)
     return output.getvalue()

@@ -31,6 +31,8 @@ class ReadingLimits:
     # Seconds of the clock for one page, with the time for which other workers use the engine. On an
     # idle host, a page takes it 3 to 6 seconds.
     second_engine_seconds: float = 60.0
+    # The program that renders documents of word processors. "": they are not supported.
+    office_program: str = "/usr/bin/soffice"
     # PEM file with the certificates that are trusted to issue those of signers. With None, no
     # issuer is trusted.
     trusted_issuers: Path | None = None

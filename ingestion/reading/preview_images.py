@@ -19,6 +19,7 @@ from ingestion.reading.process_limits import limit_page_time
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.results import MediaType, Unreadable
 
+from .images.image_files import open_image
 from .images.render import (
     PAGE_ERRORS,
     PageUnreadable,
@@ -76,7 +77,7 @@ def render_webp(
             if media_type is MediaType.PDF:
                 image = _render_pdf_page(path, repaired, request, limits, with_form=with_form)
             else:
-                image = _load_colour_frame(path, request.page, limits)
+                image = _load_colour_frame(path, media_type, request.page, limits)
         except PAGE_ERRORS as error:
             return PreviewFailed(describe_page_error(error))
         if request.rotation:
@@ -113,12 +114,14 @@ def _render_pdf_page(
         opened.pdf.close()
 
 
-def _load_colour_frame(path: Path, number: int, limits: ReadingLimits) -> Image.Image:
+def _load_colour_frame(
+    path: Path, media_type: MediaType, number: int, limits: ReadingLimits
+) -> Image.Image:
     """Return page `number`, from 1, of an image file in colour. Raises one of PAGE_ERRORS."""
     if number < 1:
         raise PageUnreadable("there is no page 0")
     try:
-        with Image.open(path) as image:
+        with open_image(path, media_type) as image:
             frame = ImageSequence.Iterator(image)[number - 1]
             if frame.width * frame.height <= limits.max_image_pixels:
                 return apply_orientation(frame).convert("RGB")

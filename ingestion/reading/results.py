@@ -19,9 +19,26 @@ class MediaType(StrEnum):
     JPEG = "image/jpeg"
     PNG = "image/png"
     TIFF = "image/tiff"
+    WEBP = "image/webp"
+    HEIC = "image/heic"  #: HEIF files, as phones write them.
+    DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    ODT = "application/vnd.oasis.opendocument.text"
+    RTF = "application/rtf"
+    ZIP = "application/zip"
+    EML = "message/rfc822"
+    MSG = "application/vnd.ms-outlook"
+
+    @property
+    def is_office(self) -> bool:
+        """Return whether a file of this type is read from its rendition as PDF."""
+        return self in {MediaType.DOCX, MediaType.ODT, MediaType.RTF}
+
+    @property
+    def is_container(self) -> bool:
+        """Return whether a file of this type only holds other files."""
+        return self in {MediaType.ZIP, MediaType.EML, MediaType.MSG}
 
 
-# Decision 17: PDF, and scans as image files.
 SUFFIXES: Mapping[str, MediaType] = MappingProxyType(
     {
         ".pdf": MediaType.PDF,
@@ -30,6 +47,15 @@ SUFFIXES: Mapping[str, MediaType] = MappingProxyType(
         ".png": MediaType.PNG,
         ".tif": MediaType.TIFF,
         ".tiff": MediaType.TIFF,
+        ".webp": MediaType.WEBP,
+        ".heic": MediaType.HEIC,
+        ".heif": MediaType.HEIC,
+        ".docx": MediaType.DOCX,
+        ".odt": MediaType.ODT,
+        ".rtf": MediaType.RTF,
+        ".zip": MediaType.ZIP,
+        ".eml": MediaType.EML,
+        ".msg": MediaType.MSG,
     }
 )
 
@@ -321,7 +347,8 @@ class Unreadable:
     """A file that cannot be read, with the finding code of the reason.
 
     `code` is one of EMPTY_FILE, FILE_TOO_LARGE, UNSUPPORTED_TYPE, DYNAMIC_XFA_FORM,
-    ENCRYPTED_DOCUMENT, CORRUPT_DOCUMENT, PARSER_FAILURE. `facts` are the values for the
+    ENCRYPTED_DOCUMENT, CORRUPT_DOCUMENT, CONVERSION_FAILED,
+    CONTAINER_REFUSED, PARSER_FAILURE. `facts` are the values for the
     placeholders of the code's sentences.
     """
 

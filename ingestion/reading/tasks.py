@@ -29,7 +29,7 @@ from .images.render import (
 from .images.separator_codes import CODES_DPI, read_separator_codes
 from .limits import ReadingLimits
 from .merge import OcrPages, ProbedDocument, make_unreadable_page, merge_pages
-from .pdf.file_type import detect_media_type
+from .pdf.file_type import detect_media_type, name_media_type
 from .pdf.lazy import LazyReadError, evaluate
 from .pdf.open_pdf import OpenedPdf, open_document, open_pdf
 from .pdf.page_probe import PageProbe, probe_page
@@ -191,6 +191,9 @@ def _open_probe(
     media_type = detect_media_type(path, limits)
     if isinstance(media_type, Unreadable):
         yield media_type
+    elif media_type.is_office or media_type.is_container:
+        # Its pages are those of its rendition, or of its entries (`indirect_files`).
+        yield Unreadable("UNSUPPORTED_TYPE", {"found": name_media_type(media_type)})
     elif media_type is not MediaType.PDF:
         yield _probe_image_file(path, media_type, limits, pages)
     else:
@@ -220,9 +223,9 @@ def _evaluate_pages(document: ProbedDocument) -> ProbedDocument:
 def _probe_image_file(
     path: Path, media_type: MediaType, limits: ReadingLimits, pages: range | None
 ) -> ProbedDocument | Unreadable:
-    """Return the pages of a JPEG, PNG or TIFF file, all of which need OCR."""
+    """Return the pages of an image file, all of which need OCR."""
     with limit_page_time(limits.page_seconds):
-        frames = count_frames(path, limits)
+        frames = count_frames(path, media_type, limits)
     if isinstance(frames, Unreadable):
         return frames
     numbers = tuple(_select(frames, pages))
@@ -260,6 +263,9 @@ def _probe_pdf(
             from .pdf.active_content import find_active_content  # noqa: PLC0415 - seldom needed
 
             flags = find_active_content(original)
+    if "portfolio" in flags:
+        # Its embedded files become documents (`documents.expansion`), so they are no surprise.
+        flags -= {"embedded-file"}
     if "xfa-dynamic" in flags:
         # Its pages only say "please wait", because Adobe Reader replaces them with the form.
         return Unreadable("DYNAMIC_XFA_FORM")
@@ -334,7 +340,7 @@ def _load_raster(
 ) -> PageRaster:
     """Return the raster of page `number`, from 1. Raises one of PAGE_ERRORS."""
     if part.media_type is not MediaType.PDF:
-        return load_frame(part.path, number, limits)
+        return load_frame(part.path, part.media_type, number, limits)
     with open_document(part.path, with_form=part.with_form) as pdf:
         page = pdf.get_page(number - 1)
         try:

@@ -106,6 +106,17 @@ RULES: Mapping[Action, DecisionRule] = MappingProxyType(
                 "it was received."
             ),
         ),
+        Action.SET_ASIDE: DecisionRule(
+            _UNDECIDED,
+            _D.WITHDRAWN,
+            "document.set_aside",
+            _("Set aside"),
+            "I reviewed this file; it is no document of the site, and I set it aside.",
+            effect=_(
+                "The file is not filed, and the site has nothing to do. It stays in the archive "
+                "with the message or the archive in which it came."
+            ),
+        ),
         Action.SUPERSEDE: DecisionRule(
             _ON_FILE,
             None,
@@ -191,10 +202,13 @@ def list_permitted_actions(person: User, document: Document) -> list[Action]:
         and (action not in FILING_ACTIONS or action is choose_filing_action(document))
         and (action is not Action.REDECLARE or not declarations.explain_recheck_refusal(document))
         and (action is not Action.DIVIDE or not division.explain_division_refusal(document))
+        and (action is not Action.SET_ASIDE or document.is_entry)
         and (action not in ACTIONS_NEEDING_FILE or document.sha256)
     ]
     if document.code == "MULTIPLE_DOCUMENTS":  # then to divide it is the usual decision
         actions.sort(key=lambda action: action is not Action.DIVIDE)
+    if document.code == "ENTRY_IN_DOUBT":
+        actions.sort(key=lambda action: action is not Action.SET_ASIDE)
     return actions
 
 

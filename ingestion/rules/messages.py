@@ -66,6 +66,7 @@ ACTIVE_CONTENT_NOUNS: Mapping[str, str] = {
     "javascript": _("scripts"),
     "launch": _("a command that starts a program"),
     "embedded-file": _("attached files"),
+    "macros": _("macros"),
     "file-link": _("links to other files"),
     "remote": _("commands that reach outside the file"),
     "unsearched": _("parts that cannot be searched"),
@@ -190,6 +191,13 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (_("Do not open the file on your own computer until IT security has examined it."),),
     ),
+    "CONVERTER_UNAVAILABLE": FindingMessage(
+        _("Waits for our conversion to PDF"),
+        (_("We cannot convert documents of word processors to PDF at the moment."),),
+        (_("The document is saved, and nothing is wrong with the document itself."),),
+        (_("Do nothing. We will continue. If it is urgent, upload the document as a PDF."),),
+        (_("Install LibreOffice and bubblewrap on the worker's host, then retry the document."),),
+    ),
     "EMPTY_FILE": FindingMessage(
         _("The file is empty"),
         (_("The file is empty. It contains no data."),),
@@ -216,10 +224,11 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "UNSUPPORTED_TYPE": FindingMessage(
         _("Not a PDF or a scanned image"),
         (
+            _("The pages of this TIFF file are compressed as {compression}, which we cannot read."),
             _("The file is {found}, not a PDF or a scanned image."),
             _("The file is not a PDF or a scanned image."),
         ),
-        (_("Only PDF, JPEG, PNG and TIFF files can be read and archived."),),
+        (_("Only documents and pictures of common types can be read and archived."),),
         (_("Save or print the document as a PDF, open the PDF to check it, then upload it."),),
         (_("Check what kind of file the site sent."),),
     ),
@@ -249,14 +258,14 @@ MESSAGES: Mapping[str, FindingMessage] = {
     ),
     "ACTIVE_CONTENT": FindingMessage(
         _("Contains scripts or attached files"),
-        (_("The PDF contains {kinds}."), _("The PDF contains scripts or attached files.")),
+        (_("The file contains {kinds}."), _("The file contains scripts or attached files.")),
         (_("An archived record must not change when it is opened."),),
         (_("Print it to PDF and upload that copy."),),
         (_("Find out what the scripts or attached files are for before you file the document."),),
     ),
     "ENCRYPTED_DOCUMENT": FindingMessage(
         _("Protected with a password"),
-        (_("The PDF is protected with a password."),),
+        (_("The file is protected with a password."),),
         (_("We cannot check a file that we cannot open."),),
         (_("Save a copy without the password and upload that copy."),),
         (_("The file cannot be opened without its password."),),
@@ -278,6 +287,30 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("We cannot check a {type} that we cannot read."),),
         (_("Print it to a new PDF and upload that copy."),),
         (_("Check whether the file opens and is complete."),),
+    ),
+    "CONVERSION_FAILED": FindingMessage(
+        _("Could not be converted to PDF"),
+        (_("We could not convert this document to PDF, which we need to read its pages."),),
+        (_("We cannot check a {type} whose pages we cannot see."),),
+        (_("Save it as a PDF, open the PDF to check it, then upload it."),),
+        (_("Check whether the file opens in a word processor."),),
+    ),
+    "CONTAINER_REFUSED": FindingMessage(
+        _("The packet cannot be opened"),
+        (
+            _("We did not open this packet of files: {reason}."),
+            _("We did not open this packet of files."),
+        ),
+        (_("Each file in it has to be checked and filed on its own."),),
+        (_("Upload its documents one by one, as PDF files or scans."),),
+        (_("Check what the site sent, and which documents it wants to file."),),
+    ),
+    "ENTRY_IN_DOUBT": FindingMessage(
+        _("May not be a document"),
+        (_("This small picture came with other files. It may be a logo and no document."),),
+        (_("Only documents are filed. A person has to decide what it is."),),
+        (_("Do nothing. QA decides whether it is a document."),),
+        (_("Is the picture a document? If not, set it aside."),),
     ),
     "ILLEGIBLE_SCAN": FindingMessage(
         _("The scan cannot be read"),

@@ -21,6 +21,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from audit import background_jobs
@@ -30,7 +31,7 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
-from ingestion.models import Assessment, Document
+from ingestion.models import Assessment, Document, DocumentRendition
 from ingestion.storage import object_locks
 from ingestion.storage.archive import Archive, StoredFile, get_archive
 
@@ -61,7 +62,7 @@ class ArchiveFault(StrEnum):
     CHANGED = "changed"  #: the bytes of the file do not have the hash in its name
     UNREADABLE = "unreadable"  #: the storage reports an error when the file is read
     WRITABLE = "writable"  #: the file is not read-only, or its object is not locked
-    ORPHANED = "orphaned"  #: neither a document nor an assessment has this hash
+    ORPHANED = "orphaned"  #: no document, rendition or assessment has this hash
     SHORT = "short"  #: the lock in S3 ends before the retention of the study
     UNHELD = "unheld"  #: the study has a legal hold, and the object in S3 has none
     STILL_HELD = "still_held"  #: the object in S3 has a legal hold, and the study's was lifted
@@ -189,9 +190,12 @@ def _find_faults(
                 yield fault, file.name
         yield from _compare_with_documents(page)
     stored = Document.objects.filter(state__in=STORED, sha256__startswith=part).order_by()
-    for sha256 in stored.values_list("sha256", flat=True).distinct().iterator(FILES_PER_PAGE):
-        if not archive.has(sha256):
-            yield ArchiveFault.MISSING, sha256
+    # A rendition is stored before its row is written, so each row has its file.
+    renditions = DocumentRendition.objects.filter(sha256__startswith=part).order_by()
+    for rows in (stored, renditions):
+        for sha256 in rows.values_list("sha256", flat=True).distinct().iterator(FILES_PER_PAGE):
+            if not archive.has(sha256):
+                yield ArchiveFault.MISSING, sha256
 
 
 def _verify_bytes(archive: Archive, sha256: str) -> ArchiveFault | None:
@@ -206,12 +210,15 @@ def _verify_bytes(archive: Archive, sha256: str) -> ArchiveFault | None:
 def _compare_with_documents(page: list[StoredFile]) -> Iterator[tuple[ArchiveFault, str]]:
     """Yield the files that belong to nothing, and those whose lock differs from the required one.
 
-    A file belongs to a document, or is the result of an assessment. Objects without any lock are
-    left out, because they are reported as WRITABLE.
+    A file belongs to a document, is a rendition of one, or is the result of an assessment. Objects
+    without any lock are left out, because they are reported as WRITABLE.
     """
     names = [file.name for file in page]
     known = set(Document.objects.filter(sha256__in=names).values_list("sha256", flat=True))
     known |= set(Assessment.objects.filter(sha256__in=names).values_list("sha256", flat=True))
+    known |= set(
+        DocumentRendition.objects.filter(sha256__in=names).values_list("sha256", flat=True)
+    )
     for name in names:
         if name not in known:
             yield ArchiveFault.ORPHANED, name
@@ -228,7 +235,8 @@ def _record_fault(event: str, sha256: str, asked_by: str) -> None:
     subject = f"file:{sha256}"
     if queries.list_entries_of_events([event], [subject]):
         return
-    documents = Document.objects.filter(sha256=sha256).select_related("site").order_by("pk")
+    has_hash = Q(sha256=sha256) | Q(renditions__sha256=sha256)
+    documents = Document.objects.filter(has_hash).select_related("site").order_by("pk").distinct()
     names = [f"{each.site.site_id}/{each.doc_id}" for each in documents[:MAX_NAMED_FILES]]
     with ledger():
         record(

@@ -22,7 +22,7 @@ from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from audit import background_jobs, outbox
@@ -35,7 +35,7 @@ from audit.outbox import (
     MessageKind,
     OutboxMessage,
 )
-from ingestion.models import Document
+from ingestion.models import Document, DocumentRendition
 from ingestion.storage.archive import LockingArchive, ObjectLock, get_archive
 from sites import retention
 from sites.models import Study
@@ -98,7 +98,12 @@ def get_required_locks(hashes: Collection[str]) -> dict[str, ObjectLock]:
     had one.
     """
     rows = Document.objects.filter(sha256__in=hashes).order_by()
-    pairs = list(rows.values_list("sha256", "site__study").distinct())
+    renditions = DocumentRendition.objects.filter(sha256__in=hashes).order_by()
+    # A rendition is locked like the documents from which it was made.
+    pairs = {
+        *rows.values_list("sha256", "site__study"),
+        *renditions.values_list("sha256", "document__site__study"),
+    }
     studies = Study.objects.in_bulk({study for _, study in pairs})
     is_held = LegalHold.objects.in_force_by_study(studies)
     now = timezone.now()
@@ -237,7 +242,10 @@ class _LockUpdate:
             return True
         except OSError as error:
             if not self.dry_run:
-                for study in Study.objects.filter(sites__documents__sha256=sha256).distinct():
+                has_hash = Q(sites__documents__sha256=sha256) | Q(
+                    sites__documents__renditions__sha256=sha256
+                )
+                for study in Study.objects.filter(has_hash).distinct():
                     if not _find_changes(study.pk).exists():
                         outbox.post(KIND.name, {"study": study.pk})
             self.result.add_error(sha256, error)
@@ -296,12 +304,17 @@ def _delete_changes() -> None:
 
 
 def _iterate_pages(documents: "QuerySet[Document]") -> Iterator[list[str]]:
-    """Yield pages of the SHA-256s, by key, so that no cursor is open during requests to S3."""
-    hashes = documents.order_by("sha256").values_list("sha256", flat=True).distinct()
-    last = ""
-    while page := list(hashes.filter(sha256__gt=last)[:DOCUMENTS_PER_PAGE]):
-        yield page
-        last = page[-1]
+    """Yield pages of the SHA-256s, by key, so that no cursor is open during requests to S3.
+
+    The renditions of the documents follow them.
+    """
+    renditions = DocumentRendition.objects.filter(document__in=documents.order_by().values("pk"))
+    for rows in (documents, renditions):
+        hashes = rows.order_by("sha256").values_list("sha256", flat=True).distinct()
+        last = ""
+        while page := list(hashes.filter(sha256__gt=last)[:DOCUMENTS_PER_PAGE]):
+            yield page
+            last = page[-1]
 
 
 def _max_or_none(one: _Term | None, other: _Term | None) -> _Term | None:

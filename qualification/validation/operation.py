@@ -91,12 +91,12 @@ class Operation:
         return self._ingest("unsigned", {"REJECTED": 1}, "SIGNATURE_MISSING")
 
     @SCRIPT.step(
-        "Submit a Word file with the extension .pdf.",
+        "Submit a spreadsheet with the extension .pdf.",
         "1 REJECTED, with the reason UNSUPPORTED_TYPE.",
     )
-    def reject_word_file(self) -> str:
-        self._write_sample("word", "delegation-log", fault=DocumentFault.A_WORD_FILE)
-        return self._ingest("word", {"REJECTED": 1}, "UNSUPPORTED_TYPE")
+    def reject_spreadsheet(self) -> str:
+        self._write_sample("sheet", "delegation-log", fault=DocumentFault.A_SPREADSHEET)
+        return self._ingest("sheet", {"REJECTED": 1}, "UNSUPPORTED_TYPE")
 
     @SCRIPT.step(
         "Submit a signature page of another site.", "1 IN_REVIEW, with the reason SITE_MISMATCH."

@@ -10,7 +10,10 @@ from django.core.files.base import ContentFile
 from django.test import override_settings
 
 from api.http.ranges import ByteRange, RangeNotSatisfiable, parse_range
+from audit.ledger.log import ledger
 from audit.ledger.queries import list_entries
+from ingestion.core.renditions import RenderedFile, RenditionKind
+from ingestion.documents import renditions
 from ingestion.intake.registration import UploadedDocument, register_upload
 from ingestion.models import Document
 from ingestion.storage.archive import get_archive
@@ -64,9 +67,10 @@ def request_content(transactional_db, program, served, request, settings):
     address, settings.ARCHIVE_DIR = served
     document = request.getfixturevalue("document")
 
-    def send(method, **headers):
+    def send(method, query="", **headers):
         headers = {"authorization": f"Bearer {program.secret}"} | headers
-        return send_request(address, method, f"/api/v1/documents/{document.pk}/content", **headers)
+        path = f"/api/v1/documents/{document.pk}/content{query}"
+        return send_request(address, method, path, **headers)
 
     return send
 
@@ -225,3 +229,21 @@ def test_only_a_single_valid_range_is_used(header, expected):
 def test_an_empty_range_is_not_satisfiable(header, size):
     with pytest.raises(RangeNotSatisfiable):
         parse_range(header, "", etag='"e"', size=size)
+
+
+def test_a_rendition_is_sent_with_its_own_name_type_and_digest(document, request_content, tmp_path):
+    pages = b"%PDF-1.7 pages"
+    sha256 = hashlib.sha256(pages).hexdigest()
+    (tmp_path / "pages.pdf").write_bytes(pages)
+    rendered = RenderedFile(
+        RenditionKind.OFFICE_PDF, tmp_path / "pages.pdf", sha256, len(pages), "application/pdf", "x"
+    )
+    renditions.store_rendition(rendered)
+    with ledger():
+        renditions.record_rendition(Document.lock(document.pk), rendered)
+    answer = request_content("GET", f"?rendition={sha256}")
+    assert (answer.status, answer.body) == (200, pages)
+    assert answer.headers["Content-Type"] == "application/pdf"
+    assert answer.headers["ETag"] == f'"{sha256}"'
+    assert "rendition.pdf" in answer.headers["Content-Disposition"]
+    assert request_content("GET", f"?rendition={'0' * 64}").status == 404

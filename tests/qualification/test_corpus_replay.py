@@ -21,7 +21,7 @@ SAMPLES = {
     "scan.pdf": ("lab-certification", Rendition.SCAN, None),
     "unsigned.pdf": ("cv", Rendition.BORN_DIGITAL, DocumentFault.UNSIGNED),
     "locked.pdf": ("cv", Rendition.BORN_DIGITAL, DocumentFault.ENCRYPTED),
-    "more/word.pdf": ("cv", Rendition.BORN_DIGITAL, DocumentFault.A_WORD_FILE),
+    "more/word.pdf": ("cv", Rendition.BORN_DIGITAL, DocumentFault.A_SPREADSHEET),
 }
 
 

@@ -199,7 +199,7 @@ def test_an_encrypted_document_opens_only_with_its_password():
 
 @pytest.mark.parametrize(
     ("fault", "head"),
-    [(DocumentFault.A_WORD_FILE, b"PK\x03\x04"), (DocumentFault.A_WEB_PAGE, b"<!DOCTYPE html>")],
+    [(DocumentFault.A_SPREADSHEET, b"PK\x03\x04"), (DocumentFault.A_WEB_PAGE, b"<!DOCTYPE html>")],
 )
 def test_a_file_that_is_not_a_pdf_has_the_first_bytes_of_its_real_type(fault, head):
     assert make(fault=fault).startswith(head)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import downloads
-from ingestion.models import Document
+from ingestion.models import Document, DocumentRendition
 from ingestion.review import decisions
 from ingestion.review.decision_rules import ACTIONS_ON_FILED
 from sites import retention
@@ -23,9 +23,11 @@ from web.documents.lookup import get_visible_document
 from web.documents.outcomes import describe_outcome
 from web.documents.page_account import PageAccount, account_for_pages, name_pages
 from web.documents.page_images import add_page_image
+from web.documents.rendition_display import list_renditions
 from web.documents.timeline import build_timeline
 from web.shell.access import FORM, READ, SignedIn, restrict_page
 from web.shell.forms import PlainForm, make_action_reason_field
+from web.shell.request_limits import parse_whole_number
 
 # The outcome of a document without findings and without a note.
 _PLAIN_OUTCOMES = {
@@ -74,7 +76,8 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "decisions_leading_here": list_decisions_leading_to(document),
         "choices": choices,
         "version": decisions.get_version(document) if choices else "",
-        "can_certify": downloads.is_file_open(document) and document.part_of_id is None,
+        "renditions": list_renditions(document),
+        "can_certify": downloads.is_file_open(document) and not document.has_pages_of_a_file,
     }
     return render(request, "documents/page.html", context)
 
@@ -84,6 +87,9 @@ def _name_heading(document: Document, account: PageAccount | None) -> str:
     if account is None:
         return document.type_name
     number = sum(line.document is not None for line in account.lines)
+    if account.has_entries:
+        sentence = ngettext("Packet with {n} document", "Packet with {n} documents", number)
+        return sentence.format(n=number)
     sentence = ngettext("File with {n} document", "File with {n} documents", number)
     return sentence.format(n=number)
 
@@ -100,33 +106,63 @@ class DownloadForm(PlainForm):
 def original(request: SignedIn, pk: int) -> HttpResponseBase:
     """Return the file as it was received, as an attachment that browsers do not display.
 
+    With `?rendition=ID`, return a rendition of the document in its place.
+
     Operations and administrators enter a reason first, in a form that this address shows.
     SecurityMiddleware adds `nosniff`, so that browsers use only the declared media type.
     """
     document = get_visible_document(request.user, pk)
+    rendition = _find_rendition(document, request.GET.get("rendition", ""))
     if not downloads.must_give_reason(request.user):
         if request.method == "POST":
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        return _send_file(request, document)
+        return _send_file(request, document, rendition=rendition)
     if not downloads.can_view_file(request.user, document):
         raise Http404
     form = DownloadForm(request.POST or None)
     if form.is_valid():
-        return _send_file(request, document, form.cleaned_data["reason"])
+        return _send_file(request, document, form.cleaned_data["reason"], rendition)
     context = {"document": document, "form": form}
     status = 400 if form.errors else 200
     return render(request, "documents/download.html", context, status=status)
 
 
-def _send_file(request: SignedIn, document: Document, reason: str = "") -> FileResponse:
-    """Record the download, and return the file. Raises Http404 if the person cannot view it."""
+def _find_rendition(document: Document, key: str) -> DocumentRendition | None:
+    """Return the rendition with this primary key, or None without a key. Raises Http404."""
+    if not key:
+        return None
+    number = parse_whole_number(key)
+    rendition = document.renditions.filter(pk=number).first() if number is not None else None
+    if rendition is None:
+        raise Http404
+    return rendition
+
+
+def _send_file(
+    request: SignedIn,
+    document: Document,
+    reason: str = "",
+    rendition: DocumentRendition | None = None,
+) -> FileResponse:
+    """Record the download, and return the original, or a rendition of it.
+
+    Raises Http404 if the person cannot view it.
+    """
     try:
-        content = downloads.open_original(document, request.user)
+        content = (
+            downloads.open_rendition(rendition, request.user)
+            if rendition
+            else downloads.open_original(document, request.user)
+        )
     except FileNotFoundError as error:
         raise Http404 from error
     if request.method != "HEAD":
         by = request.user.actor
-        downloads.record_download(document, content, by=by, reason=reason)
-    filename = downloads.get_filename(document)
+        downloads.record_download(document, content, by=by, reason=reason, rendition=rendition)
+    filename = (
+        downloads.get_rendition_filename(rendition)
+        if rendition
+        else downloads.get_filename(document)
+    )
     media_type = downloads.get_media_type(filename)
     return FileResponse(content, as_attachment=True, filename=filename, content_type=media_type)

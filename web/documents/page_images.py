@@ -34,7 +34,7 @@ def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     document = get_visible_document(request.user, pk)
     if not downloads.can_view_file(request.user, document):
         raise Http404
-    if document.is_part and page not in document.page_numbers:
+    if document.has_pages_of_a_file and page not in document.page_numbers:
         raise Http404
     zoom = page_previews.ZOOMS[request.GET.get("zoom") == "2"]
     ahead = PAGES_AHEAD if "ahead" in request.GET else 0

@@ -39,7 +39,7 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     extraction, findings = get_last_extraction(document), document.current_findings
     count = max(document.pages or 0, len(extraction.pages) if extraction else 0, 1)
-    numbers = document.page_numbers if document.is_part else range(1, count + 1)
+    numbers = document.page_numbers if document.has_pages_of_a_file else range(1, count + 1)
     # At first, the page of the primary finding is shown.
     number = parse_whole_number(request.GET.get("page", ""))
     if number is None:

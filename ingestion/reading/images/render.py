@@ -18,13 +18,14 @@ import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence
 
+from ingestion.reading.images.image_files import find_unsupported_compression, open_image
 from ingestion.reading.images.page_objects import (
     MAX_OBJECTS_PER_PAGE,
     PageObject,
     iter_page_objects,
 )
 from ingestion.reading.limits import ReadingLimits, report_too_many_pages
-from ingestion.reading.results import Box, Unreadable
+from ingestion.reading.results import Box, MediaType, Unreadable
 
 GreyArray = NDArray[np.uint8]  # rows of pixels: 0 is black, 255 is white
 ColourArray = NDArray[np.uint8]  # rows of pixels with blue, green and red
@@ -202,13 +203,15 @@ def _split_colour(pixels: ColourArray) -> tuple[GreyArray, ColourArray | None]:
     return grey, None if is_grey else pixels.copy()
 
 
-def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:
-    """Return the number of pages of a JPEG, PNG or TIFF file.
+def count_frames(path: Path, media_type: MediaType, limits: ReadingLimits) -> int | Unreadable:
+    """Return the number of pages of an image file.
 
     The first page is decoded, to find out whether the file is damaged.
     """
+    if media_type is MediaType.TIFF and (unreadable := find_unsupported_compression(path)):
+        return unreadable
     try:
-        with Image.open(path) as image:
+        with open_image(path, media_type) as image:
             frames = int(getattr(image, "n_frames", 1))
             if image.width * image.height <= limits.max_image_pixels:
                 image.load()
@@ -221,13 +224,13 @@ def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:
     return frames
 
 
-def load_frame(path: Path, number: int, limits: ReadingLimits) -> PageRaster:
-    """Return page `number`, from 1, of a JPEG, PNG or TIFF file.
+def load_frame(path: Path, media_type: MediaType, number: int, limits: ReadingLimits) -> PageRaster:
+    """Return page `number`, from 1, of an image file.
 
     It is turned upright by its EXIF orientation. Raises PageUnreadable.
     """
     try:
-        with Image.open(path) as image:
+        with open_image(path, media_type) as image:
             frame = ImageSequence.Iterator(image)[number - 1]
             pixels = frame.width * frame.height
             stated_dpi = frame.info.get("dpi", (0, 0))

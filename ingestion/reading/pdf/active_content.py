@@ -89,6 +89,7 @@ def find_active_content(path: Path) -> frozenset[str]:
 
 def _flags_of_file(opened: pikepdf.Pdf) -> Iterator[str]:
     yield from _xfa_flags(opened.Root)
+    yield from _portfolio_flags(opened)
     if len(opened.objects) > MAX_OBJECTS_PER_FILE:
         yield "unsearched"
         return
@@ -109,6 +110,11 @@ def _flags_of_file(opened: pikepdf.Pdf) -> Iterator[str]:
         yield "unsearched"
     if may_be_signed and any(map(is_signed_field, iter_form_fields(opened))):
         yield "digital-signature"
+
+
+def _portfolio_flags(opened: pikepdf.Pdf) -> Iterator[str]:
+    if "/Collection" in opened.Root and len(opened.attachments):  # ISO 32000-1, 12.3.5
+        yield "portfolio"
 
 
 def _xfa_flags(root: pikepdf.Object) -> Iterator[str]:

@@ -10,6 +10,7 @@ is not read. A fault of ours is raised as ReadingFault and never blamed on the f
 import asyncio
 import logging
 import math
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,11 +18,19 @@ from itertools import count
 from pathlib import Path
 from typing import Self, TypeVar
 
-from ingestion.core.errors import ReadingFault
+from ingestion.core.container_entries import OpenedContainer
+from ingestion.core.errors import ConverterUnavailable, ReadingFault
 from ingestion.reading import tasks
+from ingestion.reading.indirect_files import (
+    RenderedPages,
+    may_be_indirect,
+    open_indirect_file,
+    open_portfolio,
+)
 from ingestion.reading.limits import MAX_PAGES_PER_TASK, ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
 from ingestion.reading.ocr.second_engine.launch import UnsafeFolder, start_if_needed
+from ingestion.reading.office import ConverterFault
 from ingestion.reading.pdf.lazy import evaluate
 from ingestion.reading.results import DocumentReading, Unreadable
 
@@ -66,8 +75,34 @@ class Reader:
         await self.close()
 
     async def read(self, path: Path, sha256: str) -> DocumentReading | Unreadable:
-        """Return the reading of a file. Raises ReadingFault."""
-        return await self.read_then(_evaluated, path, sha256)
+        """Return the reading of a file, or of its rendition. A container is Unreadable.
+
+        Raises ReadingFault.
+        """
+        return await self.read_file_then(_evaluated, path, sha256)
+
+    async def read_file_then(
+        self,
+        conclude: Callable[[DocumentReading | Unreadable], Result],
+        path: Path,
+        sha256: str,
+    ) -> Result:
+        """Return `conclude` of the reading of a file, as `read_then` does.
+
+        A document of a word processor is rendered for it, and the rendition is not kept. Raises
+        ReadingFault.
+        """
+        opened = await self.open_indirect(path, sha256)
+        if isinstance(opened, OpenedContainer):
+            await asyncio.to_thread(shutil.rmtree, opened.folder, ignore_errors=True)
+            opened = Unreadable("CONTAINER_REFUSED")
+        if isinstance(opened, Unreadable):
+            return await asyncio.to_thread(conclude, opened)
+        try:
+            return await self.read_then(conclude, path, sha256, rendered=opened)
+        finally:
+            if opened and opened.tool:
+                await asyncio.to_thread(opened.path.unlink, missing_ok=True)
 
     async def read_then(
         self,
@@ -76,8 +111,11 @@ class Reader:
         sha256: str,
         *,
         pages: range | None = None,
+        rendered: RenderedPages | None = None,
     ) -> Result:
         """Return `conclude` of the reading of a file, or of some of its pages. Raises ReadingFault.
+
+        With `rendered`, the pages of this rendition are read in the place of the file.
 
         `conclude` is a function of a module, or a partial of one. It is sent to the parser
         process, so that a reading of thousands of words stays there. Its pages have lazy words and
@@ -85,6 +123,8 @@ class Reader:
         `conclude` is called with it in a thread of this process.
         """
         rewritten = self.scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
+        if rendered:
+            path, conclude = rendered.path, partial(_conclude_rendered, conclude, rendered)
         probe = await self._probe(conclude, path, rewritten, pages)
         if isinstance(probe, tasks.Conclusion):
             return probe.result
@@ -98,6 +138,37 @@ class Reader:
             return await asyncio.to_thread(conclude, reading)
         finally:
             await asyncio.to_thread(rewritten.unlink, missing_ok=True)
+
+    async def open_indirect(
+        self, path: Path, sha256: str, rendered: Path | None = None
+    ) -> RenderedPages | OpenedContainer | Unreadable | None:
+        """Render a document of a word processor, or open a container.
+
+        Returns None for a file with pages of its own. `rendered` is an earlier rendition of the
+        file, which is used again. The caller removes the returned files. Raises ReadingFault, and
+        ConverterUnavailable if no document can be rendered here.
+        """
+        try:
+            if not await asyncio.to_thread(may_be_indirect, path):
+                return None
+        except OSError:
+            return None  # The task that reads the file reports the fault.
+        target = self.scratch / f"{sha256[:16]}-{next(self._numbers)}-opened"
+        outcome = await self._processes.run(
+            open_indirect_file, path, target, self._limits, rendered
+        )
+        if isinstance(outcome, ConverterFault):
+            raise ConverterUnavailable(outcome.reason)
+        return outcome.as_unreadable() if isinstance(outcome, ProcessKilled) else outcome
+
+    async def open_portfolio(self, path: Path, sha256: str) -> OpenedContainer | Unreadable:
+        """Open a PDF portfolio. The caller removes the folder of its entries.
+
+        Raises ReadingFault.
+        """
+        target = self.scratch / f"{sha256[:16]}-{next(self._numbers)}-opened"
+        outcome = await self._processes.run(open_portfolio, path, target, self._limits)
+        return outcome.as_unreadable() if isinstance(outcome, ProcessKilled) else outcome
 
     async def close(self) -> None:
         """Stop every process, even during its work. Calls in progress raise ReadingFault."""
@@ -180,6 +251,15 @@ class Reader:
             tasks.read_scans, part, self._limits, low_resolution=before.is_page_timeout
         )
         return _failed_pages(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
+
+
+def _conclude_rendered(
+    conclude: Callable[[DocumentReading | Unreadable], Result],
+    rendered: RenderedPages,
+    reading: DocumentReading | Unreadable,
+) -> Result:
+    """Return `conclude` of the reading of a rendition, as one of its original."""
+    return conclude(rendered.describe(reading))
 
 
 def _failed_pages(part: ProbedDocument, killed: ProcessKilled) -> OcrPages:

@@ -46,6 +46,8 @@ class SenderFacts:
     declared: str = ""  # the slug of the document type
     person: str = ""  # the person whose document it is
     filename: str = ""
+    # Whether a person has to decide if it is a document at all. It came in a container.
+    is_doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)

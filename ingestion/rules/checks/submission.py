@@ -18,6 +18,14 @@ _MEDIA_TYPE_NOUNS = {
     MediaType.JPEG: _("a JPEG image"),
     MediaType.PNG: _("a PNG image"),
     MediaType.TIFF: _("a TIFF image"),
+    MediaType.WEBP: _("a WebP image"),
+    MediaType.HEIC: _("a HEIC image"),
+    MediaType.DOCX: _("a Word document"),
+    MediaType.ODT: _("an OpenDocument file"),
+    MediaType.RTF: _("a rich text document"),
+    MediaType.ZIP: _("a ZIP archive"),
+    MediaType.EML: _("an email message"),
+    MediaType.MSG: _("an email message"),
 }
 
 

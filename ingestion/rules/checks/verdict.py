@@ -15,7 +15,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
+from ingestion.core.container_entries import OpenedContainer
 from ingestion.core.file_parts import FilePart
+from ingestion.core.renditions import RenderedFile
 from ingestion.core.states import DocumentState
 from ingestion.reading.provenance import Provenance, describe_provenance
 from ingestion.reading.results import (
@@ -128,12 +130,17 @@ class DocumentVerdict:
 class CheckedDocument:
     """A verdict, with the provenance of the reading; None if the file could not be read.
 
-    `cut` is the proposed division of the file; None if it could not be read.
+    `cut` is the proposed division of the file; None if it could not be read. `rendition` was made
+    to read the file, and `is_rendition` says whether a rendition was read, made now or before.
+    `container` has the entries of a file that is a container; then the verdict does not count.
     """
 
     verdict: DocumentVerdict
     read: Provenance | None = None
     cut: ProposedCut | None = None
+    rendition: RenderedFile | None = None
+    is_rendition: bool = False
+    container: OpenedContainer | None = None
 
 
 def check_or_reject(
@@ -151,6 +158,8 @@ def check_or_reject(
     types are recognised with this model, and otherwise with the built-in one. This is the result
     that a parser process returns.
     """
+    if sent.is_doubtful:
+        return _leave_to_person(seen, sent, model)
     if isinstance(seen, Unreadable):
         return CheckedDocument(make_verdict_of_unreadable(seen))
     if part:
@@ -160,6 +169,25 @@ def check_or_reject(
         return CheckedDocument(verdict, describe_provenance(replace(seen, pages=own)))
     checked = check_file(seen, sent, site=site, today=today, model=model)
     return replace(checked, read=describe_provenance(seen))
+
+
+def _leave_to_person(
+    seen: DocumentReading | Unreadable, sent: SenderFacts, model: ModelFile | None
+) -> CheckedDocument:
+    """Return the verdict on an entry of a container that may be no document at all.
+
+    Nothing that is missing in it may be held against the site.
+    """
+    version = model.rules_version if model else RULES_VERSION
+    verdict = replace(
+        make_verdict_from_findings([RuleFinding("ENTRY_IN_DOUBT")]), rules_version=version
+    )
+    if isinstance(seen, Unreadable):
+        return CheckedDocument(verdict)
+    found = classify(seen, sent.declared, model=load_model_file(model) if model else None)
+    if found.fit is TypeMatch.AGREED:
+        verdict = replace(verdict, document_type=found.slug, evidence=found.best.evidence)
+    return CheckedDocument(verdict, describe_provenance(seen))
 
 
 def make_verdict_of_unreadable(unreadable: Unreadable) -> DocumentVerdict:

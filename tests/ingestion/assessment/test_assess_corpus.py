@@ -46,7 +46,7 @@ def corpus(tmp_path):
     folder.mkdir()
     (folder / "approval.pdf").write_bytes(sample("irb-approval"))
     (folder / "unsigned.pdf").write_bytes(sample("cv", fault=DocumentFault.UNSIGNED))
-    (folder / "letter.docx").write_bytes(sample("irb-approval", fault=DocumentFault.A_WORD_FILE))
+    (folder / "letter.xlsx").write_bytes(sample("irb-approval", fault=DocumentFault.A_SPREADSHEET))
     writer = pypdf.PdfWriter()
     for slug in ("irb-approval", "medical-licence"):
         path = tmp_path / f"{slug}.pdf"
@@ -74,7 +74,7 @@ def test_files_are_judged_as_filing_would_and_nothing_is_stored(corpus, capsys, 
     files = {file["file"]: file for file in output["files"]}
     assert files["approval.pdf"]["state"] == "ARCHIVED"
     assert files["unsigned.pdf"]["codes"] == ["SIGNATURE_MISSING"]
-    assert (files["letter.docx"]["state"], files["letter.docx"]["documents"]) == ("REJECTED", [])
+    assert (files["letter.xlsx"]["state"], files["letter.xlsx"]["documents"]) == ("REJECTED", [])
     (document,) = files["approval.pdf"]["documents"]
     assert (document["pages"], document["type"]) == ([1, pages], "irb-approval")
     assert document["candidates"][0][0] == "irb-approval"

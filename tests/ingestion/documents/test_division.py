@@ -249,7 +249,7 @@ class _Crash(Exception):
     pass
 
 
-@pytest.mark.parametrize("step", ["_create_parts", "move_document"])
+@pytest.mark.parametrize("step", ["create_parts", "move_document"])
 def test_after_a_crash_while_a_file_is_divided_it_is_divided_once(monkeypatch, step):
     document, lease = file_being_checked()
     original = getattr(division, step)

@@ -164,11 +164,34 @@ def add_script(content: bytes) -> bytes:
     return rewrite(content, add)
 
 
-def make_docx() -> bytes:
+def make_docx(*paragraphs: str) -> bytes:
+    """Return a document of a word processor."""
+    kinds = "application/vnd.openxmlformats-"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    words = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in paragraphs)
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" '
+        f'ContentType="{kinds}package.relationships+xml"/><Override PartName="/word/document.xml" '
+        f'ContentType="{kinds}officedocument.wordprocessingml.document.main+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="rId1" '
+        f'Type="{office}/officeDocument" Target="word/document.xml"/></Relationships>',
+        "word/document.xml": f'<w:document xmlns:w="{words}"><w:body>{body}</w:body></w:document>',
+    }
+    return make_package({name: f'<?xml version="1.0"?>{part}' for name, part in parts.items()})
+
+
+def make_spreadsheet() -> bytes:
+    return make_package({"[Content_Types].xml": "<Types/>", "xl/workbook.xml": "<workbook/>"})
+
+
+def make_package(members: dict[str, str | bytes]) -> bytes:
+    """Return a ZIP archive of these members."""
     output = io.BytesIO()
-    with zipfile.ZipFile(output, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("word/document.xml", "<document/>")
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
     return output.getvalue()
 
 

@@ -3,7 +3,7 @@
 import struct
 import zlib
 
-from tests.ingestion.reading.documents import make_docx
+from tests.ingestion.reading.documents import make_spreadsheet
 
 MEGABYTE, GIGABYTE = 1 << 20, 1 << 30
 UPRIGHT = b"[0 0 612 792]"
@@ -345,8 +345,8 @@ def png_of_13_000_squared() -> bytes:
     return make_png(13_000)
 
 
-def word_file() -> bytes:
-    return make_docx()
+def spreadsheet() -> bytes:
+    return make_spreadsheet()
 
 
 def program() -> bytes:

@@ -34,7 +34,7 @@ REFUSED = {
     hostile.page_of_a_billion_points: ("PARSER_FAILURE", "13888889 inches"),
     hostile.page_tree_loop: ("FILE_TOO_LARGE", "1000000"),
     hostile.one_page_200_000_times: ("FILE_TOO_LARGE", "200000"),
-    hostile.word_file: ("UNSUPPORTED_TYPE", "a Word document"),
+    hostile.spreadsheet: ("UNSUPPORTED_TYPE", "an Excel workbook"),
     hostile.program: ("UNSUPPORTED_TYPE", "a Windows program"),
     hostile.web_page: ("UNSUPPORTED_TYPE", "a web page"),
     hostile.nothing: ("EMPTY_FILE", ""),

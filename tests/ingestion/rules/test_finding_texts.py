@@ -41,6 +41,9 @@ DOMAIN = {
     "ENCRYPTED_DOCUMENT",
     "CORRUPT_DOCUMENT",
     "PARSER_FAILURE",
+    "CONVERSION_FAILED",
+    "CONTAINER_REFUSED",
+    "ENTRY_IN_DOUBT",
     "OCR_LOW_CONFIDENCE",
     "ILLEGIBLE_SCAN",
     "MULTIPLE_DOCUMENTS",
@@ -93,7 +96,14 @@ DOMAIN = {
     "PACKET_INCOMPLETE",
     "QA_REJECTED",
 }
-OURS = {"SCANNER_UNAVAILABLE", "CAPACITY", "LANGUAGE_NOT_INSTALLED", "INTERNAL_ERROR", "POISON"}
+OURS = {
+    "SCANNER_UNAVAILABLE",
+    "CONVERTER_UNAVAILABLE",
+    "CAPACITY",
+    "LANGUAGE_NOT_INSTALLED",
+    "INTERNAL_ERROR",
+    "POISON",
+}
 HELD = {"PORTAL_UNAVAILABLE", "STORAGE_UNAVAILABLE", *OURS}
 BLAME = re.compile(
     r"\b(invalid|you failed|your fault|your mistake|wrongly|please)\b", re.IGNORECASE
@@ -477,7 +487,7 @@ def test_a_fact_from_the_file_is_no_phrase():
 
 def test_active_content_that_an_earlier_release_stored_is_shown_as_it_is():
     what = format_sentences("ACTIVE_CONTENT", {"kinds": "scripts and attached files"}).what
-    assert what == "The PDF contains scripts and attached files."
+    assert what == "The file contains scripts and attached files."
 
 
 def test_every_word_that_a_rule_stores_as_a_fact_is_marked_for_translation():

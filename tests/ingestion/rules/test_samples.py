@@ -41,7 +41,7 @@ CASES = [
     ("cv", AMERICAN, DIGITAL, DocumentFault.BLANK_PAGE),
     ("irb-approval", AMERICAN, DIGITAL, DocumentFault.TRUNCATED),
     ("irb-approval", AMERICAN, DIGITAL, DocumentFault.ENCRYPTED),
-    ("irb-approval", AMERICAN, DIGITAL, DocumentFault.A_WORD_FILE),
+    ("irb-approval", AMERICAN, DIGITAL, DocumentFault.A_SPREADSHEET),
     ("irb-approval", AMERICAN, DIGITAL, DocumentFault.A_WEB_PAGE),
     ("irb-approval", AMERICAN, SCAN, None),
     ("medical-licence", GERMAN, SCAN, DocumentFault.EXPIRED),

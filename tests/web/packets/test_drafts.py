@@ -114,7 +114,7 @@ def test_a_removed_file_is_deleted_with_its_bytes(signed_in):
 
 @pytest.mark.requirement("R08")
 def test_a_refused_file_is_explained_and_recorded(signed_in):
-    status, result = put(signed_in, pdf("letter.docx"))
+    status, result = put(signed_in, pdf("letter.xlsx"))
     assert (status, result["message"][:24]) == (422, "We cannot open this file")
     (entry,) = latest()
     assert (entry.event, entry.reason_code) == ("packet.form_came_back", "file:unacceptable")

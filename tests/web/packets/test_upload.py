@@ -88,11 +88,11 @@ def test_packets_cannot_be_sent_for_the_site_of_another_person(stranger, site):
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        (pdf("letter.docx"), "We cannot open this file."),
+        (pdf("letter.xlsx"), "We cannot open this file."),
         (pdf("irb.pdf", b""), "The file is empty."),
         (pdf("irb.pdf", b"x" * 1_200_000), "The file is 1.2 MB. The limit is 1 MB."),
     ],
-    ids=["a Word file", "an empty file", "a file that is too large"],
+    ids=["a spreadsheet", "an empty file", "a file that is too large"],
 )
 def test_an_unacceptable_file_is_refused_before_anything_is_registered(
     signed_in, settings, file, message

@@ -33,9 +33,9 @@ from tests.ingestion.reading import hostile
 from tests.ingestion.reading.documents import (
     LIMITS,
     concatenate,
-    make_docx,
     make_pdf,
     make_scan,
+    make_spreadsheet,
     read,
     render,
     save,
@@ -259,8 +259,8 @@ async def test_a_fault_of_the_reader_is_not_blamed_on_the_file(tmp_path, scanned
 
 async def test_an_unreadable_file_is_returned_as_a_value(tmp_path):
     async with Reader(LIMITS) as reader:
-        outcome = await reader.read(save(tmp_path, make_docx()), SHA256)
-    assert outcome == Unreadable("UNSUPPORTED_TYPE", {"found": "a Word document"})
+        outcome = await reader.read(save(tmp_path, make_spreadsheet()), SHA256)
+    assert outcome == Unreadable("UNSUPPORTED_TYPE", {"found": "an Excel workbook"})
 
 
 @pytest.fixture
