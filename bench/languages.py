@@ -29,13 +29,13 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
         for language in options.language or GROUPS:
             scores, identified = _measure(language, pages, seed)
             unit = "characters" if language in BY_CHARACTERS else "words"
-            told, plain = mean(scores[TOLD]), mean(scores[ENGLISH])
+            given, plain = mean(scores[TOLD]), mean(scores[ENGLISH])
             what = f"{NAMES[language]} scans, seed {seed}"
             yield Row(
                 what=f"{what}: F1 of {unit}",
                 ours=mean(scores[OURS]),
                 against=TOLD,
-                baseline=told,
+                baseline=given,
                 note=f"{pages} pages; with English data {plain:.3f}",
                 minimum=MIN_F1.get(language),
             )
