@@ -45,10 +45,10 @@ def texts(words):
 
 
 def test_a_line_gets_the_text_of_the_surer_engine():
-    first = read_line("Tne ethies committee", 75.0)
+    first = read_line("Thc ethies committee", 75.0)
     second = read_line("The ethics committee", 99.0)
     assert texts(combine_pages(first, second)) == "The ethics committee"
-    assert texts(combine_pages(read_line("The ethics", 96.0), read_line("Tne ethies", 70.0))) == (
+    assert texts(combine_pages(read_line("The ethics", 96.0), read_line("Thc ethies", 70.0))) == (
         "The ethics"
     )
 
