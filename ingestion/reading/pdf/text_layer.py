@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_double, c_ushort
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -19,7 +19,6 @@ from ingestion.reading.routing import MAX_GARBLED_SHARE
 from .lazy import LazyWords
 from .pages import OpenPages, limit_deferred_work
 
-_WORD = re.compile(r"\S+")
 LINE_END_HYPHEN = "\x02"  # what pdfium returns for a hyphen at the end of a line
 READABLE_CONTROLS = "\r\n\t" + LINE_END_HYPHEN
 # Characters within a word that `clean_text` changes.
@@ -100,8 +99,16 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, raw: st
         texts = [
             text if text.isascii() and text.isprintable() else clean_text(text) for text in texts
         ]
-    boxes, new = convert_to_boxes(page, rects), tuple.__new__
-    words = [new(Word, (text, box, 100.0, "")) for text, box in zip(texts, boxes, strict=True)]
+    new = tuple.__new__
+    if page.get_rotation():
+        boxes = convert_to_boxes(page, rects)
+        words = [new(Word, (text, box, 100.0, "")) for text, box in zip(texts, boxes, strict=True)]
+    else:  # the usual case, in one step
+        left, _, _, top = page.get_bbox()
+        words = [
+            new(Word, (text, new(Box, (x0 - left, top - y1, x1 - left, top - y0)), 100.0, ""))
+            for text, (x0, y0, x1, y1) in zip(texts, rects, strict=True)
+        ]
     return LocatedWords(tuple(words), starts)
 
 
@@ -115,27 +122,28 @@ def _find_word_rects(
     """
     text = layer.raw
     numbers = (c_double * 4)()
-    rect = memoryview(numbers).cast("B").cast("d")  # is read faster than the array
-    sides = tuple(byref(c_double.from_buffer(numbers, 8 * index)) for index in range(4))
+    rect: Any = memoryview(numbers).cast("B").cast("d")  # is read faster than the array
+    left, bottom, right, top = (
+        byref(c_double.from_buffer(numbers, 8 * index)) for index in range(4)
+    )
     texts: list[str] = []
     rects: list[PdfRect] = []
     starts: list[int] = []
-    for match in _WORD.finditer(raw):
-        start, end = match.span()
-        count = count_rects(text, start, end - start)
+    find, end = raw.find, 0
+    for word in raw.split():
+        start, length = find(word, end), len(word)
+        end = start + length
+        count = count_rects(text, start, length)
         if count < 1:
             continue
-        get_rect(text, 0, *sides)
-        left, top, right, bottom = rect
+        get_rect(text, 0, left, top, right, bottom)
+        found = rect.tolist()
         for index in range(1, count) if count > 1 else ():
-            get_rect(text, index, *sides)
-            x1, y2, x2, y1 = rect
-            left = min(left, x1)
-            bottom = min(bottom, y1)
-            right = max(right, x2)
-            top = max(top, y2)
-        texts.append(match[0])
-        rects.append((left, bottom, right, top))
+            get_rect(text, index, left, top, right, bottom)
+            x0, y0, x1, y1 = rect
+            found = [min(found[0], x0), min(found[1], y0), max(found[2], x1), max(found[3], y1)]
+        texts.append(word)
+        rects.append(found)
         starts.append(start)
     return texts, rects, starts
 
