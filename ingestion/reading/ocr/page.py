@@ -285,9 +285,12 @@ class _Passes:
                 read = _run_pass(upright, engine, self._remaining)
             except OcrFailed:
                 break
-            if read.confidence > best.confidence:
+            found = languages.identify_by_script(read.words)
+            is_in_script = found.language in possible.candidates
+            is_confirmed = is_in_script or language == languages.first_language
+            if is_confirmed and read.confidence > best.confidence:
                 best, self.engine, self._current = read, engine, language
-                self.found = languages.identify(read.words)
+                self.found = found
             if self.found.language == language:
                 break
         self._variant = best.variant

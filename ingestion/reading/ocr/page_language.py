@@ -119,6 +119,14 @@ class LanguageEngines:
             return _adapt(get_engine(self._name, language), language)
         return _get_other_engine(self._name, language)
 
+    def identify_by_script(self, words: Sequence[OcrWord]) -> FoundLanguage:
+        """Return the language of words that were read with the data of another script.
+
+        Its letters decide, so that words of low confidence count too.
+        """
+        language = identify_language(" ".join(word.text for word in words))
+        return FoundLanguage(language)
+
     def identify(self, words: Sequence[OcrWord]) -> FoundLanguage:
         """Return the language of words, by those that were read with certainty.
 
@@ -145,17 +153,20 @@ class LanguageEngines:
             return PossibleLanguages()
         smaller = raster.downsampled(SCRIPT_DPI)
         found = detect_script(self._name, smaller.grey, round(smaller.dpi), seconds)
-        if found is None or found.rotation_certainty < MIN_ROTATION_CERTAINTY:
+        if found is None:
             return PossibleLanguages()
+        is_rotation_certain = found.rotation_certainty >= MIN_ROTATION_CERTAINTY
+        rotation = found.rotation if is_rotation_certain else 0
         if found.script == LATIN:
             is_other = any(current in names for names in LANGUAGES_OF_SCRIPTS.values())
-            return PossibleLanguages((self.first_language,) if is_other else (), found.rotation)
+            return PossibleLanguages((self.first_language,) if is_other else (), rotation)
         languages = LANGUAGES_OF_SCRIPTS.get(found.script, ())
         installed = tuple(each for each in languages if each in self.languages)
         if installed or not languages:
-            return PossibleLanguages(installed, found.rotation)
+            return PossibleLanguages(installed, rotation)  # a second reading confirms the script
         is_clear = (
-            found.script_certainty >= MIN_SCRIPT_CERTAINTY
+            is_rotation_certain
+            and found.script_certainty >= MIN_SCRIPT_CERTAINTY
             and confidence < MAX_CONFIDENCE_OF_MISSING_SCRIPT
             and len(words) >= MIN_WORDS_OF_MISSING_SCRIPT
         )
