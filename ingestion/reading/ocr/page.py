@@ -59,6 +59,7 @@ FIRST_PASS_TIME_SHARE = 0.6  # of a page's time; the rest is for a pass at low r
 MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pass
 # On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
 MIN_FAINT_PAGE_WORDS = 5
+MIN_CONFIDENCE_OF_LANGUAGE = 60.0  # mean of a page in another script; 0 to 100
 MIN_COUNTED_WORD_LETTERS = 3
 # Words from this length on show by their shape whether a page lies on its side.
 MIN_ORIENTED_WORD_CHARACTERS = 4
@@ -291,8 +292,8 @@ class _Passes:
             if is_confirmed and read.confidence > best.confidence:
                 best, self.engine, self._current = read, engine, language
                 self.found = found
-            if self.found.language == language:
-                break
+            if found.language == language and read.confidence >= MIN_CONFIDENCE_OF_LANGUAGE:
+                break  # otherwise another language of the script may be read better
         self._variant = best.variant
         return best
 
