@@ -27,6 +27,10 @@ from ingestion.reading.results import Word
 MIN_LETTER_HEIGHT_PIXELS, MAX_LETTER_HEIGHT_PIXELS = 4, 40
 # Width of letters that touch. A wider component is a rule, a stroke or a shadow.
 MAX_LETTER_WIDTH_PIXELS = 100
+MIN_MEASURED_LETTERS = 30  # from which the size of a page's print can be measured
+# At 100 dpi. Few letters of a page in usual print are smaller than 6 pixels.
+MAX_SMALL_LETTER_PIXELS = 5
+MIN_SMALL_LETTER_SHARE = 0.3  # of the letters of a page in small print
 # Of a letter's bounding box that is ink. A signature has less, and so has the corner of a frame.
 MIN_INK_SHARE_OF_BOX = 0.2
 # Of ink on a page, about a hundred letters. Of less ink, one word would be a large share.
@@ -55,6 +59,13 @@ def find_letters(page: PageRaster) -> Components:
     `page` is a result of `flatten_background`.
     """
     return _letters_of(label_components(threshold(page.grey, INK_BRIGHTNESS)))
+
+
+def has_small_letters(letters: Components) -> bool:
+    """Return whether many letters of a page are as small as those of pages copied at half size."""
+    small = np.count_nonzero(letters.height <= MAX_SMALL_LETTER_PIXELS)
+    count = len(letters.height)
+    return count >= MIN_MEASURED_LETTERS and bool(small >= MIN_SMALL_LETTER_SHARE * count)
 
 
 def _letters_of(labels: IntArray) -> Components:

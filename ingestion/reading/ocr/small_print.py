@@ -13,16 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingestion.reading.images.binarise import INK_BRIGHTNESS, threshold
-from ingestion.reading.images.coverage import find_letters
+from ingestion.reading.images.coverage import find_letters, has_small_letters
 from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.render import PageRaster
 
 from .engines import Engine, OcrWord
 
-MIN_LETTERS = 30  # from which the size of a page's print can be measured
-# At 100 dpi. Few letters of a page in usual print are smaller than 6 pixels.
-MAX_SMALL_LETTER_PIXELS = 5
-MIN_SMALL_LETTER_SHARE = 0.3  # of the letters of a page in small print
 ENLARGED_DPI, MAX_ENLARGEMENT = 400, 2.0
 MAX_ENLARGED_PIXELS = 25_000_000
 # Of the width or height of a sheet: a white band across its middle, between the pages on it.
@@ -32,9 +28,7 @@ BLOCKS_PER_AREA = 10_000  # more than Tesseract finds in one area
 
 def has_small_print(variant: PageVariant) -> bool:
     """Return whether many letters of a page are as small as those of pages copied at half size."""
-    heights = find_letters(variant.flat).height
-    small = np.count_nonzero(heights <= MAX_SMALL_LETTER_PIXELS)
-    return len(heights) >= MIN_LETTERS and bool(small >= MIN_SMALL_LETTER_SHARE * len(heights))
+    return has_small_letters(find_letters(variant.flat))
 
 
 def read_small_print(variant: PageVariant, engine: Engine, seconds: float) -> list[OcrWord]:

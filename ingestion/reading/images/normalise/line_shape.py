@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingestion.reading.images.binarise import WHITE, Components
+from ingestion.reading.images.coverage import has_small_letters
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster
 
 FloatArray = NDArray[np.float64]
@@ -75,7 +76,8 @@ def measure_line_shape(
 
     `letters` are those of the page, which is a result of `flatten_background`.
     """
-    if len(letters.label) < MIN_LETTERS:
+    # Small print suffers from the blur of a correction, and its lines are short enough without.
+    if len(letters.label) < MIN_LETTERS or (has_small_letters(letters) and not is_photograph):
         return None
     x, y, line = _find_lines(page, letters)
     height, width = page.grey.shape

@@ -58,13 +58,13 @@ def level_lines(
 def _refine(variant: PageVariant, *, bilevel: bool, sharp: bool) -> PageVariant:
     """Return a page without noise, and with sharp letters."""
     if bilevel:
-        return variant.corrected(smooth(variant.raster), CorrectionKind.SMOOTHED)
+        return variant.refined(smooth(variant.raster), CorrectionKind.SMOOTHED)
     if not sharp:
-        return variant.corrected(sharpen(variant.raster), CorrectionKind.SHARPENED)
+        return variant.refined(sharpen(variant.raster), CorrectionKind.SHARPENED)
     if measure_grain(variant.raster.grey) <= MAX_GRAIN:
         return variant
-    variant = variant.corrected(smooth(variant.raster), CorrectionKind.SMOOTHED)
+    variant = variant.refined(smooth(variant.raster), CorrectionKind.SMOOTHED)
     larger = enlarge(variant.raster)
     if larger is variant.raster:
         return variant
-    return variant.corrected(larger, CorrectionKind.ENLARGED, round(larger.dpi))
+    return variant.refined(larger, CorrectionKind.ENLARGED, round(larger.dpi))

@@ -99,6 +99,12 @@ class PageVariant:
         """Return the page in the same geometry, as another raster shows it after a correction."""
         return PageVariant.of(raster, _with(self.page, kind, amount), self.shown_page)
 
+    def refined(
+        self, raster: PageRaster, kind: CorrectionKind, amount: float = 0.0
+    ) -> "PageVariant":
+        """Return the page in another raster for OCR. Its ink is analysed as before."""
+        return replace(self, raster=raster, page=_with(self.page, kind, amount))
+
     def rotated(self, degrees: int) -> "PageVariant":
         """Return the page rotated clockwise by 90, 180 or 270 degrees."""
         size = (self.page.width, self.page.height)
