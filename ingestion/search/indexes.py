@@ -63,10 +63,14 @@ def create_indexes(database: BaseDatabaseWrapper) -> None:
 
 
 def drop_indexes(database: BaseDatabaseWrapper) -> None:
-    """Drop the virtual tables of SQLite. On PostgreSQL, the indexes are dropped with the tables."""
+    """Drop the virtual tables of SQLite with their triggers.
+
+    The indexes of PostgreSQL are dropped with the tables.
+    """
     if database.vendor == "sqlite":
         with database.cursor() as cursor:
             for table in (FTS_PAGES, FTS_WORDS):
+                cursor.execute(f"DROP TRIGGER IF EXISTS {table}_delete")
                 cursor.execute(f"DROP TABLE IF EXISTS {table}")
 
 
