@@ -81,7 +81,7 @@ def tokenise(words: Sequence[PlacedWord]) -> list[Token]:
         folded = fold(word.text)
         bare = folded.strip(_PUNCTUATION)
         if bare.isascii() and bare.isalnum():  # most words
-            tokens += _end_run(run)
+            tokens += _end_run(run) if run else ()
             tokens.append(Token(bare[:MAX_TOKEN_CHARACTERS], number, number))
         else:
             tokens += _tokenise_word(folded, number, run)
