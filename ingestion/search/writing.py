@@ -119,8 +119,11 @@ def remove_words(
 
 
 def _find_file(document: Document) -> int:
-    """Return the primary key of the file of which a document is a part, or that of the document."""
-    while document.part_of is not None:
+    """Return the primary key of the file whose pages a document has.
+
+    A document that was an entry of a container is a file of its own.
+    """
+    while document.has_pages_of_a_file and document.part_of is not None:
         document = document.part_of
     return document.pk
 
@@ -129,7 +132,8 @@ def _list_family(file: int) -> list[int]:
     """Return the file and all its parts, and the parts of those."""
     family, new = [file], [file]
     while new:
-        new = list(Document.objects.filter(part_of__in=new).values_list("pk", flat=True))
+        parts = Document.objects.filter(part_of__in=new, first_page__gt=0)
+        new = list(parts.values_list("pk", flat=True))
         family += new
     return family
 

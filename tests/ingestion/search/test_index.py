@@ -115,6 +115,17 @@ def test_a_region_of_a_page_is_found_by_its_own_words_only(site, mara):
     assert find(mara, '"word29"') == []
 
 
+def test_words_are_removed_from_one_entry_of_a_container_and_not_from_the_others(site, mara):
+    container, first, second = (
+        make_packet(site, mara, FILED, reading=read_texts(text)).documents.get()
+        for text in ("container", "secretword", "secretword")
+    )
+    for entry in (first, second):  # as `documents.expansion` relates them
+        entry.part_of = container
+    writing.remove_words(first, {1: None})
+    assert [document for document, _, _ in find(mara, "secretword")] == [second.pk]
+
+
 def test_a_document_that_is_decided_again_has_the_words_of_the_last_reading(site, mara):
     document = make_packet(site, mara, FILED, reading=read_texts("before")).documents.get()
     pages = search_index.list_read_pages(describe_provenance(read_texts("after")))
