@@ -30,6 +30,10 @@ MAX_COVERING_WORDS: Final = 60  # of a text that only accompanies other document
 HEADER_NAMES: Final = ("From", "To", "Cc", "Date", "Subject")
 TEXT_NAME: Final = "message text.pdf"
 _CONTENT_ID = re.compile(r"cid:([^\"'>\s)]+)", re.IGNORECASE)
+_UNREAD_TEXT = (
+    "The text of this message is stored as compressed rich text, which SiteLedger does not read. "
+    "Open the message to read it."
+)
 _EMBEDDED_MESSAGE = 5  # PidTagAttachMethod: the attachment is a message of Outlook
 _EMBEDDED_STORAGE = "3701000D"  # in the name of the storage of such a message
 _QUOTED = re.compile(r"^\s*(>|On .{4,200} wrote:$|-{2,} ?(Original|Forwarded) )", re.IGNORECASE)
@@ -151,19 +155,35 @@ def _write_outlook_message(message: Any, writer: EntryWriter, *, prefix: str, de
         "Date": sent.strftime("%d %b %Y %H:%M UTC") if sent else "",
         "Subject": message.subject,
     }
-    _add_text(writer, headers, message.body or "", markup, prefix=prefix)
+    text = message.body or ""
+    is_unread = not (text.strip() or markup) and bool(
+        message.properties.binary_prop_value(c.PID_RTF_COMPRESSED)
+    )
+    _add_text(
+        writer, headers, _UNREAD_TEXT if is_unread else text, markup, prefix=prefix,
+        is_unread=is_unread,
+    )  # fmt: skip
 
 
 def _add_text(
-    writer: EntryWriter, headers: Mapping[str, str], plain: str, markup: str, *, prefix: str = ""
+    writer: EntryWriter,
+    headers: Mapping[str, str],
+    plain: str,
+    markup: str,
+    *,
+    prefix: str = "",
+    is_unread: bool = False,
 ) -> None:
-    """Add the text of a message, as PDF, or as an entry that is set aside."""
+    """Add the text of a message, as PDF, or as an entry that is set aside.
+
+    A text that could not be read (`is_unread`) is never set aside: a person opens the message.
+    """
     text = plain.strip() or message_pages.extract_text(markup)
     others = [entry for entry in writer.entries if entry.use is None]
     use = None
     if not text:
         use = EntryUse.EMPTY
-    elif others and len(_own_words(text)) <= MAX_COVERING_WORDS:
+    elif not is_unread and others and len(_own_words(text)) <= MAX_COVERING_WORDS:
         use = EntryUse.COVERING_NOTE
     content = message_pages.render_message(headers, text)
     writer.add(f"{prefix}{TEXT_NAME}", [content], use=use, tool=message_pages.TOOL)

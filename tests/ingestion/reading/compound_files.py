@@ -84,7 +84,9 @@ def _pack_entry(entry):
     )  # fmt: skip
 
 
-def make_outlook_message(subject, body, attachments=(), *, html=b"", is_embedded=False):
+def make_outlook_message(
+    subject, body, attachments=(), *, html=b"", rich_text=b"", is_embedded=False
+):
     """Return the tree of a message. Attachments are (name, bytes) or (name, tree of a message)."""
     head = struct.pack("<8x4I8x", 0, len(attachments), 0, len(attachments))
     properties = {
@@ -97,6 +99,8 @@ def make_outlook_message(subject, body, attachments=(), *, html=b"", is_embedded
     }
     if html:
         properties[0x1013] = (BINARY, html)
+    if rich_text:
+        properties[0x1009] = (BINARY, rich_text)
     tree = _make_storage(head[:24] if is_embedded else head, properties)
     for number, (name, content) in enumerate(attachments):
         own = {0x3707: (UNICODE, name), 0x3705: (INTEGER, 5 if isinstance(content, dict) else 1)}

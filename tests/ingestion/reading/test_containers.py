@@ -291,6 +291,13 @@ def test_a_text_of_outlook_in_html_is_read(open_file):
     assert "The board has approved it." in read(entries["message text.pdf"].path).text
 
 
+def test_a_text_of_outlook_that_cannot_be_read_is_left_to_a_person(open_file):
+    files = [("irb.pdf", DOCUMENT)]
+    tree = make_outlook_message("Approval", "", files, rich_text=b"compressed")
+    text = open_file(write_compound_file(tree), MediaType.MSG)["message text.pdf"]
+    assert text.use is None
+
+
 @pytest.mark.parametrize("length", [600, 2_000])
 def test_a_damaged_message_of_outlook_is_reported_as_damaged(open_file, length):
     content = write_compound_file(make_outlook_message("Approval", "text"))[:length]
