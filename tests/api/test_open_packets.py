@@ -167,7 +167,7 @@ def test_unknown_packets_and_files_are_not_found(program, opened):
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"filename": "IRB.docx"}, "filename"),
+        ({"filename": "IRB.xlsx"}, "filename"),
         ({"size": 10**9}, "size"),
         ({"sha256": "AB"}, "sha256"),
         ({"document_type": "cv"}, "person"),

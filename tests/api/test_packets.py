@@ -203,7 +203,7 @@ def test_a_truncated_multipart_body_has_status_400(program):
     ("packet", "parts", "where"),
     [
         ({"documents": [CV]}, {}, (1, "file")),
-        ({"documents": [CV | {"file": "a.docx"}]}, {"files": pdf("a.docx")}, (1, "file")),
+        ({"documents": [CV | {"file": "a.xlsx"}]}, {"files": pdf("a.xlsx")}, (1, "file")),
         ({"documents": [CV]}, {"files": pdf(content=b"")}, (1, "file")),
         ({"documents": [CV]}, {"files": [pdf(), pdf()]}, (1, "file")),
         ({"documents": [CV]}, {"files": [pdf(), pdf("b.pdf")]}, (0, "files")),

@@ -49,8 +49,8 @@ def test_documents_of_old_databases_are_whole_files_and_files_are_divided_at_the
     # Code of the release before still writes rows.
     row.pk, row.doc_id, row.state, row.sha256 = None, "cv", "RECEIVED", ""
     row.save(force_insert=True)
-    for each in Document.objects.all():
-        assert [getattr(each, name) for name in NEW_COLUMNS] == [None, 0, 0, ""]
+    for values in Document.objects.values_list(*NEW_COLUMNS):
+        assert values == (None, 0, 0, "")
     assert not can_be_divided(document)
     assert not division.is_enabled()
     row.delete()

@@ -78,7 +78,7 @@ def test_reading_pages_records_nothing(signed_in, document):
 
 @pytest.mark.requirement("R08")
 def test_upload_errors_are_recorded(signed_in, mara):
-    send(signed_in, **{"file-0": pdf("scan0001.pdf"), "type-0": "", "file-1": pdf("a.docx")})
+    send(signed_in, **{"file-0": pdf("scan0001.pdf"), "type-0": "", "file-1": pdf("a.xlsx")})
     assert not Packet.objects.exists()
     (entry,) = latest()
     assert (entry.event, entry.actor, entry.site) == (
@@ -89,7 +89,7 @@ def test_upload_errors_are_recorded(signed_in, mara):
     assert entry.reason_code == "file-1:unacceptable"
     kept = DraftFile.objects.get()
     assert [each["field"] for each in entry.detail["typed"]] == [f"row-k{kept.pk}", "row-1"]
-    assert "a.docx" in entry.detail["typed"][1]["value"]
+    assert "a.xlsx" in entry.detail["typed"][1]["value"]
     assert entry.detail["request_id"]
 
 

@@ -56,7 +56,7 @@ def test_a_scan_that_lies_upside_down_names_its_correction_and_its_words_are_upr
         raster = render_page(pdf[0], 150, ReadingLimits())
     Image.fromarray(raster.grey).rotate(180).save(path, dpi=(150, 150))
     (page,) = json.loads(read_document(capsys, path, "--json"))["pages"]
-    assert page["corrections"] == [{"kind": "rotated", "amount": 180}]
+    assert {"kind": "rotated", "amount": 180} in page["corrections"]
     places = {word: (left, bottom, source) for word, left, _, _, bottom, _, source in page["words"]}
     left, bottom, source = places["INVESTIGATOR"]
     assert source == "tesseract"

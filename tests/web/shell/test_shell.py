@@ -78,6 +78,7 @@ def test_coordinators_see_their_own_navigation(signed_in):
     assert labels(signed_in) == [
         "My packets",
         "Upload a packet",
+        "Search",
         "Required documents",
         "Help",
     ]
@@ -86,14 +87,27 @@ def test_coordinators_see_their_own_navigation(signed_in):
 @pytest.mark.parametrize(
     ("role", "offered"),
     [
-        ("QA reviewers", ["Review", "Documents", "Packets", NEEDS, "Audit trail", "Sites", "Help"]),
+        (
+            "QA reviewers",
+            ["Review", "Documents", "Packets", "Search", NEEDS, "Audit trail", "Sites", "Help"],
+        ),
         (
             "Regulatory affairs",
-            ["Documents", "Packets", NEEDS, "Audit trail", "Sites", "People", "Help"],
+            ["Documents", "Packets", "Search", NEEDS, "Audit trail", "Sites", "People", "Help"],
         ),
         (
             "Operations",
-            ["Documents", "Packets", NEEDS, "Operations", "Batches", "Sites", "Approvals", "Help"],
+            [
+                "Documents",
+                "Packets",
+                "Search",
+                NEEDS,
+                "Operations",
+                "Batches",
+                "Sites",
+                "Approvals",
+                "Help",
+            ],
         ),
     ],
 )

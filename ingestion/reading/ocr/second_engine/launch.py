@@ -41,8 +41,6 @@ def start_if_needed(folder: Path) -> None:
         process = subprocess.Popen(  # noqa: S603 - this program, with a folder of the settings
             [sys.executable, "-m", PROCESS_MODULE, str(folder)],
             cwd=ROOT,
-            # One thread, and one heap, so that a page takes no more memory than it needs.
-            env={**os.environ, "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

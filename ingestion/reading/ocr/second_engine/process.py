@@ -29,6 +29,7 @@ from .protocol import MAX_PIXELS, MAX_REQUEST_BYTES, READY, LineWord, PageReques
 PACKAGE = "rapidocr"
 IDLE_SECONDS = 600.0
 WAITING_CLIENTS = 64
+M_ARENA_MAX = -8  # of mallopt(3): with one heap, a page takes no more memory than it needs
 CLIENT_SECONDS = 10  # that a client may let the engine wait for its bytes
 _TIME_LIMIT = struct.pack("ll", CLIENT_SECONDS, 0)  # a timeval, as socket(7) requires
 MODELS = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")  # in the wheel
@@ -98,6 +99,7 @@ def serve(folder: Path, idle_seconds: float = IDLE_SECONDS) -> None:
         listener.bind(str(path))
         listener.listen(WAITING_CLIENTS)  # clients wait while the models are loaded
         listener.settimeout(idle_seconds)
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
         engine = RapidOcr()
         gc.freeze()
         with suppress(TimeoutError):
