@@ -225,7 +225,7 @@ class _LockUpdate:
             # The ledger is read again after each page, until it requires what was applied. So of
             # two updates at once, the one that writes last applies the newest state.
             while (required := get_required_locks(hashes)) != applied:
-                for sha256, lock in required.items():
+                for sha256, lock in sorted(required.items()):
                     if not self._update_object(sha256, lock):
                         beat()
                 applied = required
