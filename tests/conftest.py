@@ -78,6 +78,7 @@ QUICK_ON_BOTH = [
 # On SQLite, these tests are marked slow: they make the same queries on PostgreSQL, or test limits
 # of several hosts.
 SLOW_ON_SQLITE = [
+    HERE / "ingestion" / "operations" / "test_reconciliation.py",
     HERE / "audit" / "ledger" / "test_writers.py",
     HERE / "audit" / "signing" / "test_checkpoint_scheduler.py",
     HERE / "audit" / "signing" / "test_checkpoints.py",

@@ -149,6 +149,7 @@ def seen_by_a_phone(picture):
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R20")
 def test_the_maximum_length_is_announced_once_and_does_not_block_the_page(typing):
     for row in Session.objects.all():

@@ -117,6 +117,7 @@ def test_only_filed_documents_are_delivered_again(corpus):
     assert {entry.code for entry in corpus.expectations_again} == {"DUPLICATE_CONTENT"}
 
 
+@pytest.mark.slow
 def test_the_sites_file_has_the_fields_that_load_sites_needs(corpus):
     sites = json.loads(corpus.sites.read_text())
 

@@ -132,6 +132,7 @@ def test_a_rewritten_ledger_with_checkpoints_in_a_bucket_is_called_broken(
         assert run("verify_audit", *mode)[0] == 1, mode
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_rewritten_entries_with_unchanged_checkpoints_are_never_called_intact(bucket_policy, mode):
     """Only a full check detects this, because others continue at the last checkpoint or check."""

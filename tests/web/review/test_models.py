@@ -53,6 +53,7 @@ def test_a_lead_activates_a_model_and_goes_back_to_the_built_in_model(leading):
     assert [row.is_rollback for row in ModelActivation.objects.all()] == [False, True]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("fields", "error"),
     [

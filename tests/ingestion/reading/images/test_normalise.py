@@ -89,6 +89,7 @@ def test_a_page_that_lies_on_its_side_has_no_shape(scan, turns):
     assert shape_of(np.ascontiguousarray(np.rot90(scan, turns))) is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("turns", [0, 1, 2, 3])
 @pytest.mark.parametrize("change", ["bent", "skewed"])
 def test_the_places_of_a_corrected_page_are_known_on_the_original(change, turns):
