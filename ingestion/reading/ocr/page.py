@@ -59,7 +59,9 @@ FIRST_PASS_TIME_SHARE = 0.6  # of a page's time; the rest is for a pass at low r
 MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pass
 # On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
 MIN_FAINT_PAGE_WORDS = 5
-MIN_CONFIDENCE_OF_LANGUAGE = 60.0  # mean of a page in another script; 0 to 100
+# Mean confidence, 0 to 100, of a page that was read in another script: from which on its script is
+# confirmed, and from which on no other language of the script is tried
+MIN_CONFIDENCE_OF_SCRIPT, MIN_CONFIDENCE_OF_LANGUAGE = 50.0, 60.0
 MIN_COUNTED_WORD_LETTERS = 3
 # Words from this length on show by their shape whether a page lies on its side.
 MIN_ORIENTED_WORD_CHARACTERS = 4
@@ -288,7 +290,8 @@ class _Passes:
                 break
             found = languages.identify_by_script(read.words)
             is_in_script = found.language in possible.candidates
-            is_confirmed = is_in_script or language == languages.first_language
+            is_legible = read.confidence >= MIN_CONFIDENCE_OF_SCRIPT
+            is_confirmed = (is_in_script and is_legible) or language == languages.first_language
             if is_confirmed and read.confidence > best.confidence:
                 best, self.engine, self._current = read, engine, language
                 self.found = found
