@@ -29,6 +29,8 @@ from ingestion.search.snippets import FoundWords, find_words
 
 MAX_SECONDS = 5.0  # after which a search is stopped
 NEWEST_PAGES = 5_000  # pages that are read in their order on PostgreSQL
+# Of a few sites, which are read by the index of sites: of 1,000,000 pages, it took half the time.
+NEWEST_PAGES_OF_SITES = 20_000
 MAX_SITES_IN_ORDER = 20  # with more sites, the newest pages of all sites are read instead
 _CURSOR_STEP = 10**18  # between the cursors of two kinds of matches; pages have smaller keys
 _PROGRESS_STEPS = 10_000  # of SQLite's virtual machine, between two looks at the clock
@@ -158,8 +160,8 @@ def _select(
     # `IS TRUE` keeps the planner from using the index of tokens.
     where, values = [f"({condition}) IS TRUE"], [*parameters]
     if sites is not None and len(sites) <= MAX_SITES_IN_ORDER:
-        newest = indexes.list_newest_pages(sites, before, NEWEST_PAGES)
-        start = newest[-1] if len(newest) == NEWEST_PAGES else 0
+        newest = indexes.list_newest_pages(sites, before, NEWEST_PAGES_OF_SITES)
+        start = newest[-1] if len(newest) == NEWEST_PAGES_OF_SITES else 0
         where.append(f"{indexes.PAGES_TABLE}.id = ANY(%s)")
         values.append(newest)
     else:

@@ -158,6 +158,7 @@ def test_the_index_finds_what_is_older_than_the_pages_that_are_read_in_order(
     file_page, mara, monkeypatch, sites_in_order
 ):
     monkeypatch.setattr(selection, "NEWEST_PAGES", 2)
+    monkeypatch.setattr(selection, "NEWEST_PAGES_OF_SITES", 2)
     monkeypatch.setattr(selection, "MAX_SITES_IN_ORDER", sites_in_order)
     documents = [file_page(f"protocol {number}").pk for number in range(5)]
     assert [document for document, _, _ in find(mara, "protocol")] == documents[::-1]
