@@ -31,8 +31,9 @@ MIN_DEVIATION_PIXELS = 0.5
 # its side have more than 1.
 MAX_RESIDUAL_PIXELS = 0.8
 # Between the highest and the lowest place of a line, of those that are most bent. OCR follows lines
-# that are bent by less, and each correction blurs a scan of a low resolution a little.
-MIN_DISPLACEMENT_POINTS, DISPLACEMENT_QUANTILE = 5.0, 0.9
+# that are bent by less, and each correction blurs a scan of a low resolution a little and shears
+# what is at an angle: with 5 points, a stamp on a scan was no longer found.
+MIN_DISPLACEMENT_POINTS, DISPLACEMENT_QUANTILE = 8.0, 0.9
 MIN_PHOTOGRAPH_DISPLACEMENT_POINTS = 2.5  # of a photograph, which is sharpened afterwards
 # How much each term of the polynomial has to explain, in the order of `_terms`.
 DAMPING = 1e-3 * np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 2e-2, 2e-2])

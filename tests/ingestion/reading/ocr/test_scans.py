@@ -321,7 +321,9 @@ DEJAVU = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
 @pytest.mark.sampled(3)
 @pytest.mark.skipif(not DEJAVU.exists(), reason="no font with Cyrillic letters (DejaVu) is here")
 @pytest.mark.parametrize("dpi", [100, slower(144), slower(300)])
-def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi):
+def test_a_scan_in_a_language_that_is_not_installed_is_held_and_not_blamed_on_its_site(
+    tmp_path, dpi
+):
     paper = Image.new("L", (17 * dpi // 2, 11 * dpi), 255)
     draw, font = ImageDraw.Draw(paper), ImageFont.truetype(DEJAVU, 11 * dpi // 72)
     for line in range(12):
@@ -329,7 +331,10 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
     reading = read(save(tmp_path, as_file(paper, "PNG", dpi=(dpi, dpi))))
     site, today = SiteFacts("1001"), date(2026, 11, 20)
     verdict = check(reading, SenderFacts("v2.1", "cv"), site=site, today=today)
-    assert verdict.state is DocumentState.IN_REVIEW
+    assert (verdict.state, verdict.primary.code) == (
+        DocumentState.HELD,
+        "LANGUAGE_NOT_INSTALLED",
+    )
     assert "ILLEGIBLE_SCAN" not in {finding.code for finding in verdict.findings}
 
 
