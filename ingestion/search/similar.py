@@ -8,9 +8,10 @@ The words come from all indexed pages, also from those that the person may not s
 queries only, and never shown.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from django.db import connection
+from rapidfuzz.distance import Levenshtein
 
 from ingestion.search import indexes
 from ingestion.search.tokens import MIN_SIMILAR_CHARACTERS
@@ -101,28 +102,14 @@ def measure_distance(word: str, other: str, limit: int) -> int:
     """
     if not is_alike(word, other):
         return limit + 1
-    return min(_count_edits(word, other, limit), _count_edits(_merge(word), _merge(other), limit))
+    pairs = ((word, other), (_merge(word), _merge(other)))
+    return min(Levenshtein.distance(*pair, score_cutoff=limit) for pair in pairs)
 
 
 def _merge(word: str) -> str:
     """Return a word in which letters that an OCR engine confuses are the same."""
     merged = word.translate(_LOOKALIKES).replace("rn", "m").replace("cl", "d").replace("vv", "w")
     return merged.replace("i", "l")
-
-
-def _count_edits(word: str, other: str, limit: int) -> int:
-    if abs(len(word) - len(other)) > limit:
-        return limit + 1
-    row: Sequence[int] = range(len(other) + 1)
-    for number, letter in enumerate(word, 1):
-        new = [number]
-        for at, other_letter in enumerate(other, 1):
-            changed = row[at - 1] + (letter != other_letter)
-            new.append(min(changed, row[at] + 1, new[at - 1] + 1))
-        if min(new) > limit:
-            return limit + 1
-        row = new
-    return row[-1]
 
 
 def find_all_similar(words: Iterable[str]) -> dict[str, list[str]]:

@@ -1,31 +1,24 @@
 """Reads one page from its raster by OCR.
 
-The engine gets the plain grey page, because nearly all preprocessing that tutorials recommend
-makes the result worse (reading.md, section 4.2). Only a fax is smoothed, and very small print is
-enlarged (`small_print`). If the engine has low confidence in its words, or omitted much ink, it
-reads variants of the page (`variants`). Single lines that it omitted or misread are read again
-(`second_pass`).
+The engine gets the corrected grey page (`images.normalise`), and very small print enlarged
+(`small_print`). `passes` read its words, and single lines that were omitted or misread are read
+again (`second_pass`). What is no word is searched afterwards: marks, stamps, strike-outs, boxes.
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
-
-import numpy as np
 
 from ingestion.reading.forms.registration import find_form, may_be_form
 from ingestion.reading.images.binarise import has_edges, is_blank
-from ingestion.reading.images.coverage import find_letters, measure_uncovered_share
+from ingestion.reading.images.coverage import measure_uncovered_share
 from ingestion.reading.images.marks import find_marks
-from ingestion.reading.images.normalise.picture import level_lines, normalise_page
-from ingestion.reading.images.normalise.variants import PageVariant
-from ingestion.reading.images.quality import is_degraded
+from ingestion.reading.images.normalise.picture import normalise_page
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
 from ingestion.reading.images.strike_outs import find_strike_outs
-from ingestion.reading.languages import UNKNOWN
 from ingestion.reading.results import (
     AddedMark,
     AddedMarkKind,
@@ -35,102 +28,16 @@ from ingestion.reading.results import (
     drop_repetitions,
 )
 
-from .engines import (
-    MIN_WORD_CONFIDENCE,
-    Engine,
-    OcrFailed,
-    OcrTimeout,
-    OcrWord,
-)
-from .page_language import FoundLanguage, LanguageEngines, remaining_seconds
+from .engines import Engine, OcrFailed, OcrWord
+from .page_language import LanguageEngines, remaining_seconds
+from .passes import PagePasses, read_again
 from .second_engine.client import SecondEngine
-from .second_engine.combine import combine_pages
 from .second_pass import run_second_pass
-from .small_print import has_small_print, read_small_print
 from .stamps import find_scanned_stamps
 
-MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
-MAX_UNCOVERED_SHARE = 0.1  # of a page's letters that are in no word; above, much was omitted
-# Of a page that the second engine does not read: the share of its characters in words of high
-# confidence, and of its letters that are in no word.
-MIN_CERTAIN_SHARE, MAX_CERTAIN_UNCOVERED = 0.96, 0.05
 SECOND_ENGINE_CANNOT_READ = frozenset({"rus", "kor"})  # and no other language with their scripts
-FIRST_PASS_TIME_SHARE = 0.6  # of a page's time; the rest is for a pass at low resolution
-MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pass
 # On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
 MIN_FAINT_PAGE_WORDS = 5
-# Mean confidence, 0 to 100, of a page that was read in another script: from which on its script is
-# confirmed, and from which on no other language of the script is tried
-MIN_CONFIDENCE_OF_SCRIPT, MIN_CONFIDENCE_OF_LANGUAGE = 50.0, 60.0
-MIN_COUNTED_WORD_LETTERS = 3
-# Words from this length on show by their shape whether a page lies on its side.
-MIN_ORIENTED_WORD_CHARACTERS = 4
-MIN_SIDEWAYS_RATIO = 1.5  # height to width of a word on a page that lies on its side
-
-
-@dataclass(frozen=True, slots=True)
-class OcrPass:
-    """The words that one pass of the engine read from a variant of the page."""
-
-    variant: PageVariant
-    words: list[OcrWord]
-    uncovered: float  # share of the letters that are in no word, from 0 to 1
-
-    @property
-    def confidence(self) -> float:
-        """Return the mean confidence of the words, from 0 to 100."""
-        return float(np.mean([word.confidence for word in self.words])) if self.words else 0.0
-
-    @property
-    def certain_characters(self) -> int:
-        """Return the number of characters in words of high confidence."""
-        return sum(len(word.text) for word in self.words if word.confidence >= MIN_WORD_CONFIDENCE)
-
-    @property
-    def is_good(self) -> bool:
-        """Return whether no other pass is needed."""
-        return self.confidence >= MIN_PAGE_CONFIDENCE and self.uncovered <= MAX_UNCOVERED_SHARE
-
-    @property
-    def is_certain(self) -> bool:
-        """Return whether a second engine could hardly read more or better."""
-        characters = sum(len(word.text) for word in self.words)
-        return (
-            self.certain_characters >= MIN_CERTAIN_SHARE * characters
-            and self.uncovered <= MAX_CERTAIN_UNCOVERED
-        )
-
-    @property
-    def certain_long_words(self) -> int:
-        """Return the number of words of three letters or more that were read with certainty."""
-        return sum(
-            word.confidence >= MIN_WORD_CONFIDENCE
-            and len(word.text) >= MIN_COUNTED_WORD_LETTERS
-            and word.text.isalpha()
-            for word in self.words
-        )
-
-    def upright(self) -> "OcrPass":
-        """Return the pass with its page upright.
-
-        Tesseract also reads a page that lies on its right side, but does not rotate the boxes.
-        """
-        long_words = [word for word in self.words if len(word.text) >= MIN_ORIENTED_WORD_CHARACTERS]
-        sideways = sum(word.height > MIN_SIDEWAYS_RATIO * word.width for word in long_words)
-        if not long_words or sideways < len(long_words) / 2:
-            return self
-        raster_width = self.variant.raster.grey.shape[1]
-        words = [
-            replace(
-                word,
-                left=word.top,
-                top=raster_width - word.left - word.width,
-                width=word.height,
-                height=word.width,
-            )
-            for word in self.words
-        ]
-        return replace(self, variant=self.variant.rotated(270), words=words)
 
 
 def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
@@ -159,7 +66,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
         return replace(page, is_blank=not page.text)
     deadline = time.monotonic() + seconds
     try:
-        passes = _Passes(variant, engine, seconds, languages, expected)
+        passes = PagePasses(variant, engine, seconds, languages, expected)
         best = passes.read().upright()
         engine = passes.engine
     except OcrFailed as error:
@@ -175,7 +82,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
     if second_engine and passes.found.language not in SECOND_ENGINE_CANNOT_READ:
         remaining = remaining_seconds(deadline)
-        best = _read_again(raster, best, second_engine)
+        best = read_again(raster, best, second_engine)
         deadline = time.monotonic() + remaining  # the wait does not shorten the search of stamps
     variant, dpi = best.variant, best.variant.raster.dpi
     first, _ = _add_words(best.words, dpi, variant.page.words, page.text)
@@ -204,152 +111,6 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
         forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
         separator_codes=read_separator_codes(raster),
     )
-
-
-def _read_again(original: PageRaster, best: OcrPass, engine: SecondEngine) -> OcrPass:
-    """Return a pass with the words of both engines.
-
-    Return `best` if the second engine could hardly read the page better, or if it fails. `original`
-    is the raster before it was corrected.
-    """
-    if best.is_certain and not is_degraded(original.grey):
-        return best
-    raster = best.variant.raster
-    try:
-        found = engine.read_page(raster.grey)
-    except OcrFailed:
-        return best
-    combined = combine_pages(best.words, found)
-    words = (*best.variant.page.words, *(word.to_word(raster.dpi) for word in combined))
-    return OcrPass(best.variant, combined, measure_uncovered_share(best.variant.flat, words))
-
-
-class _Passes:
-    """Reads a page in passes, until it is read well and in its language.
-
-    `engine` is that of the language in which the page was read at last, and `found` is its
-    language.
-    """
-
-    def __init__(
-        self,
-        variant: PageVariant,
-        engine: Engine,
-        seconds: float,
-        languages: LanguageEngines | None,
-        expected: str,
-    ) -> None:
-        self.engine, self.found = engine, FoundLanguage(UNKNOWN)
-        self._variant, self._seconds = variant, seconds
-        self._languages, self._current = languages, expected
-        self._deadline = time.monotonic() + seconds
-
-    def read(self) -> OcrPass:
-        """Return the best of all passes. Raises OcrFailed if the first pass fails."""
-        try:
-            first = _run_pass(self._variant, self.engine, self._seconds * FIRST_PASS_TIME_SHARE)
-        except OcrTimeout:
-            low = self._variant.at_low_resolution()
-            first = _run_pass(low, self.engine, self._remaining, may_enlarge=False)
-        passes = [first]
-        if self._languages:
-            self.found = self._languages.identify(first.words)
-            if not self.found.language:
-                passes = [self._try_scripts(first, self._languages)]
-        for other in _other_variants(self._variant, passes):
-            if self._remaining < self._seconds * MIN_RETRY_TIME_SHARE:
-                break
-            try:
-                passes.append(_run_pass(other, self.engine, self._remaining))
-            except OcrFailed:
-                break  # the results of the passes before remain
-        best = _best_of(passes)
-        return self._read_in_its_language(best, self._languages) if self._languages else best
-
-    @property
-    def _remaining(self) -> float:
-        return remaining_seconds(self._deadline)
-
-    def _try_scripts(self, first: OcrPass, languages: LanguageEngines) -> OcrPass:
-        """Return the best pass in the languages of the script of a page that was read badly."""
-        possible = languages.list_candidates(
-            first.words, self._variant.raster, self._current, self._remaining
-        )
-        if possible.missing:
-            self.found = FoundLanguage(possible.missing, is_missing=True)
-        if not possible.candidates:
-            return first
-        variant = self._variant
-        upright = variant.rotated(possible.rotation) if possible.rotation else variant
-        best = first
-        for language in possible.candidates:
-            engine = languages.get(language)
-            try:
-                read = _run_pass(upright, engine, self._remaining)
-            except OcrFailed:
-                break
-            found = languages.identify_by_script(read.words)
-            is_in_script = found.language in possible.candidates
-            is_legible = read.confidence >= MIN_CONFIDENCE_OF_SCRIPT
-            is_confirmed = (is_in_script and is_legible) or language == languages.first_language
-            if is_confirmed and read.confidence > best.confidence:
-                best, self.engine, self._current = read, engine, language
-                self.found = found
-            if found.language == language and read.confidence >= MIN_CONFIDENCE_OF_LANGUAGE:
-                break  # otherwise another language of the script may be read better
-        self._variant = best.variant
-        return best
-
-    def _read_in_its_language(self, best: OcrPass, languages: LanguageEngines) -> OcrPass:
-        """Return the pass, or another one if the page is in another installed language."""
-        found = languages.identify(best.words)
-        if not found.language:
-            return best
-        self.found = found
-        if found.is_missing or found.language == self._current:
-            return best
-        engine = languages.get(found.language)
-        try:
-            read = _run_pass(best.variant, engine, self._remaining)
-        except OcrFailed:
-            return best
-        confirmed = languages.identify(read.words)
-        if confirmed.language != found.language:
-            return best  # a page in two languages, which was read well in one of them
-        self.engine, self._current = engine, found.language
-        return read
-
-
-def _other_variants(variant: PageVariant, passes: Sequence[OcrPass]) -> Iterator[PageVariant]:
-    """Yield variants that may be read better. The caller appends each result to `passes`.
-
-    The variants end as soon as the page has been read well.
-    """
-    if passes[0].is_good:
-        return
-    for degrees in (180, 270):
-        if max(each.confidence for each in passes) >= MIN_PAGE_CONFIDENCE:
-            break
-        rotated = variant.rotated(degrees)
-        yield level_lines(rotated, find_letters(rotated.flat))
-    if (best := _best_of(passes)).uncovered > MAX_UNCOVERED_SHARE:
-        yield best.variant.evenly_lit()
-
-
-def _best_of(passes: Sequence[OcrPass]) -> OcrPass:
-    return max(passes, key=lambda each: each.certain_characters)
-
-
-def _run_pass(
-    variant: PageVariant, engine: Engine, seconds: float, *, may_enlarge: bool = True
-) -> OcrPass:
-    raster = variant.raster
-    if may_enlarge and has_small_print(variant):
-        ocr_words = read_small_print(variant, engine, seconds)
-    else:
-        ocr_words = engine.recognise(raster.grey, round(raster.dpi), seconds)
-    words = (*variant.page.words, *(word.to_word(raster.dpi) for word in ocr_words))
-    return OcrPass(variant, ocr_words, measure_uncovered_share(variant.flat, words))
 
 
 def _add_words(

@@ -7,7 +7,7 @@ import pytest
 from ingestion.reading.images.binarise import flatten_background
 from ingestion.reading.images.coverage import measure_uncovered_share
 from ingestion.reading.images.render import PageRaster
-from ingestion.reading.ocr.page import MAX_UNCOVERED_SHARE
+from ingestion.reading.ocr.passes import MAX_UNCOVERED_SHARE
 from ingestion.reading.results import Box, Word
 from tests.ingestion.reading.documents import LINES, make_pdf, make_scan, read, render, save, shade
 
