@@ -34,6 +34,7 @@ MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not r
 
 # The phrases of other languages, each in a file with the name of the language.
 LANGUAGES_FOLDER = Path(__file__).with_name("languages")
+TRANSLATED_LANGUAGES = frozenset(path.stem for path in LANGUAGES_FOLDER.glob("*.toml"))
 # Keys of a field whose phrases are English, and those of searches that know English words.
 _ENGLISH_KEYS = frozenset(
     {"roles", "sentences", "heading", "line_with", "near", "not_near"}
@@ -197,6 +198,8 @@ class DocumentType:
     max_pages: int = Field(default=0, ge=0)  # of one document; 0: no limit
     mentions: Phrases = ()  # types whose titles its documents list, as a CV lists certificates
     per_person: bool = False
+    # Whether a participant whom it names is one of the study, and not of a course.
+    has_participants: bool = False
     names_site: bool = True  # a site number in it must be the number of its site
     names_protocol: bool = False  # a protocol number in it must be the study's
     names_version: bool = False  # a protocol version in it must be the study's current one
@@ -505,6 +508,25 @@ def find_types(language: str) -> Mapping[str, DocumentType]:
     if language in {ENGLISH, ""}:
         return TYPES
     return load_translated_types(language, *_CATALOGUE.sources) or TYPES
+
+
+@cache
+def find_fields(language: str) -> Mapping[str, FieldSpec]:
+    """Return all fields by their keys, with their captions in a language and in English.
+
+    In an unknown language (""), they have the captions of all languages of the built-in rules.
+    """
+    files = [(source.name, _parse(_Tables, source)) for source in _CATALOGUE.sources]
+    tables = {key: table for _, file in files for key, table in file.fields.items()}
+    words: dict[str, dict[str, Any]] = {}
+    for each in [language] if language else sorted(TRANSLATED_LANGUAGES):
+        for _, translation in _list_translations(each, files):
+            for key, table in translation.fields.items():
+                labels = [*words.get(key, {}).get("labels", ()), *table.get("labels", ())]
+                words[key] = {**table, "labels": list(dict.fromkeys(labels))}
+    return MappingProxyType(
+        {key: _translate_field(key, table, words.get(key, {})) for key, table in tables.items()}
+    )
 
 
 def name_rules(model_sha256: str) -> str:

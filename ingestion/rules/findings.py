@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from ingestion.reading.results import Box
 
 Facts = Mapping[str, str | int]
+_BETWEEN_BOXES = "; "
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +29,18 @@ def make_page_facts(page: int) -> Facts:
     return {"page": page} if page else {}
 
 
-def format_area(box: Box) -> str:
-    """Return the value of the fact `area`: left, top, right and bottom in points.
+def format_area(*boxes: Box) -> str:
+    """Return the value of the fact `area`: left, top, right and bottom of each box, in points.
 
-    It is the place on the page that the finding is about. No sentence contains it.
+    These are the places on the page that the finding is about. No sentence contains them.
     """
-    return " ".join(f"{edge:.1f}" for edge in box)
+    return _BETWEEN_BOXES.join(" ".join(f"{edge:.1f}" for edge in box) for box in boxes)
 
 
-def parse_area(fact: str | int) -> Box | None:
-    """Return the box of a fact `area`, or None if it contains no box."""
+def parse_area(fact: str | int) -> list[Box]:
+    """Return the boxes of a fact `area`; none if it contains something else."""
     try:
-        left, top, right, bottom = map(float, str(fact).split())
-    except ValueError:
-        return None
-    return Box(left, top, right, bottom)
+        boxes = [tuple(map(float, each.split())) for each in str(fact).split(_BETWEEN_BOXES)]
+        return [Box(*edges) for edges in boxes]
+    except (TypeError, ValueError):
+        return []

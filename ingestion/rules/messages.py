@@ -344,8 +344,8 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (
             page_wording(
-                "Look at page {page}. Does it contain details of a study participant?",
-                "Look at pages {pages}. Do they contain details of a study participant?",
+                "Look at the marked places on page {page}. Do they name a study participant?",
+                "Look at the marked places on pages {pages}. Do they name a study participant?",
             ),
             _("Look for details of a study participant."),
         ),

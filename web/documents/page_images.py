@@ -122,7 +122,7 @@ def _find_boxes(extraction: Extraction, finding: Finding) -> Iterator[Box]:
     """Yield the area that the finding states, of the signature, or of fields that it quotes."""
     signature = extraction.signature
     is_about_signature = finding.code.startswith(_SIGNATURE_CODES)
-    boxes: list[Sequence[float] | None] = [parse_area(finding.facts.get("area", ""))]
+    boxes: list[Sequence[float] | None] = [*parse_area(finding.facts.get("area", ""))]
     if is_about_signature and signature and signature["page"] == finding.page:
         boxes.append(signature["area"])
     quoted = {str(fact) for fact in finding.facts.values()}

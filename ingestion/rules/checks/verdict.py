@@ -87,6 +87,10 @@ _MODULES = _import_checks()
 CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ...] = tuple(
     each for module in _MODULES for each in getattr(module, "CHECKS_OF_ANY_FILE", ())
 )
+# These get the type that the file shows, or None if it is not known.
+CHECKS_OF_ANY_TYPE: tuple[
+    Callable[[DocumentReading, DocumentType | None], Iterator[RuleFinding]], ...
+] = tuple(each for module in _MODULES for each in getattr(module, "CHECKS_OF_ANY_TYPE", ()))
 CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = tuple(
     each for module in _MODULES for each in getattr(module, "CHECKS", ())
 )
@@ -256,9 +260,12 @@ def check_part(
     findings = tuple(
         replace(
             finding,
-            facts={**finding.facts, "area": format_area(restore_box(box, page, region))},
+            facts={
+                **finding.facts,
+                "area": format_area(*(restore_box(box, page, region) for box in boxes)),
+            },
         )
-        if (box := parse_area(finding.facts.get("area", "")))
+        if (boxes := parse_area(finding.facts.get("area", "")))
         else finding
         for finding in verdict.findings
     )
@@ -294,6 +301,11 @@ def _check_whole(
         *submission.check_type(reading, found, sent.declared, is_one=cut.is_one_document),
     ]
     findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
+    findings += [
+        _restore_areas(finding, slopes)
+        for check_any in CHECKS_OF_ANY_TYPE
+        for finding in check_any(reading, types.get(found.slug))
+    ]
     several = list(
         composition.check_composition(cut, types.get(found.slug), page_count=len(reading.pages))
     )
@@ -394,6 +406,15 @@ def _restore_value(value: FieldValue, slopes: Mapping[int, float]) -> FieldValue
     if value.box is None or value.page not in slopes:
         return value
     return replace(value, box=to_original_position(value.box, slopes[value.page]))
+
+
+def _restore_areas(finding: RuleFinding, slopes: Mapping[int, float]) -> RuleFinding:
+    """Return a finding about words with their positions on the page as it was scanned."""
+    boxes = parse_area(finding.facts.get("area", ""))
+    if not boxes or finding.page not in slopes:
+        return finding
+    restored = (to_original_position(box, slopes[finding.page]) for box in boxes)
+    return replace(finding, facts={**finding.facts, "area": format_area(*restored)})
 
 
 def _restore_signature(

@@ -293,7 +293,9 @@ def test_a_sentence_is_about_one_page_or_lists_several(pages, what, do):
 
 def test_staff_read_which_pages_to_look_at():
     result = format_grouped_sentences("PHI_SUSPECTED", found_on(3, 7), for_staff=True)
-    assert result.do == "Look at pages 3, 7. Do they contain details of a study participant?"
+    assert result.do == (
+        "Look at the marked places on pages 3, 7. Do they name a study participant?"
+    )
 
 
 def test_a_sentence_that_names_no_page_is_followed_by_the_pages_of_its_findings():

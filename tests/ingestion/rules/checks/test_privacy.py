@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingestion.rules.findings import parse_area
 from tests.ingestion.rules.documents import COMPLETE
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.printed_documents import make_printed, read_documents
@@ -16,6 +17,7 @@ RECORDS = {
         "J-R                  12 Mar 1956        4 May 2026",
         "A.B.                 1 Jun 1971         5 May 2026",
     ),
+    "a record number and a name": ("MRN: 00482113", "Name: Jane Roe", "Tel. 555-01-1234"),
     "a signed consent": ("Name of participant: Jane Roe", "MRN 00482113"),
     "a social security number": ("Please pay to the account below.", "SSN: 078-05-1120"),
 }
@@ -61,7 +63,7 @@ OTHERS = {
         "The subject initials and date of birth are not to be recorded on 12 Mar 2026 or later.",
         "Patient name, MRN and SSN stay at the site. Subject name is not sent to the sponsor.",
     ),
-    "one caption by itself": ("MRN: 00482113", "Name: Jane Roe", "Tel. 555-01-1234"),
+    "one caption by itself": ("MRN: 00482113", "Tel. 555-01-1234"),
     "a delegation log": ("Name    Initials    Date of birth", "Jane Roe    JR     12 Mar 1970"),
 }
 
@@ -81,7 +83,8 @@ def test_participant_details_are_quarantined_for_qa(name, readings):
     verdict = checked(readings[name])
     assert (verdict.state, verdict.primary.code) == ("IN_REVIEW", "PHI_SUSPECTED")
     assert verdict.is_quarantined
-    assert verdict.primary.facts == {"page": 1}
+    assert verdict.primary.page == 1
+    assert parse_area(verdict.primary.facts["area"])
 
 
 @pytest.mark.parametrize("name", ["a patient's name and birthday", "a log of subjects"])
