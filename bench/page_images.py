@@ -37,7 +37,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
             if group == REAL and not CORPUS.exists():
                 yield not_measured("real pages", NO_CORPUS)
             elif group != REAL or seed == (options.seeds or SEEDS)[0]:
-                scores = _measure(group, pages, seed, options.sides)
+                scores = _measure(group, pages, seed, options)
                 own = mean(page["f1"] for page in scores[OURS])
                 clean = own if group == "clean" else clean
                 minimum = MIN_F1.get(group)
@@ -46,12 +46,13 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
                 yield from _compare(f"{group} pages, seed {seed}", scores, minimum)
 
 
-def _measure(group: str, pages: int, seed: str, sides: Sequence[str]) -> Scores:
+def _measure(group: str, pages: int, seed: str, options: argparse.Namespace) -> Scores:
     """Return the scores of a group. It is read in a process of its own."""
     command = [sys.executable, "-m", "bench.sides.page_images", group, str(pages), seed]
     command += [str(CORPUS)] if CORPUS.exists() else []
+    command += ["--one-engine"] if options.one_engine else []
     result = subprocess.run(
-        [*command, "--sides", *sides], check=True, stdout=subprocess.PIPE, text=True
+        [*command, "--sides", *options.sides], check=True, stdout=subprocess.PIPE, text=True
     )
     scores: Scores = json.loads(result.stdout)
     return scores
@@ -97,4 +98,5 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", nargs="+", help=f"default: {', '.join(SEEDS)}")
     sides = [OURS, *RIVALS]
     parser.add_argument("--sides", nargs="+", choices=sides, default=sides)
+    parser.add_argument("--one-engine", action="store_true", help="ours reads with Tesseract alone")
     run_benchmark(rows, parser)

@@ -2,9 +2,11 @@
 
 import io
 import random
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
+from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph, Spacer
 
 from bench.documents.generated import make_documents
@@ -24,11 +27,20 @@ from ingestion.reading.images.render import choose_ocr_dpi, list_images, render_
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.text_layer import find_words, read_text
 from ingestion.reading.results import Word
+from samples.scanned_marks import (
+    PHRASES,
+    Scanner,
+    choose_rubber_stamp,
+    press_stamp,
+    print_pages,
+    scan_pages,
+)
 
 Grey = NDArray[np.uint8]
 WHITE = 255
 EPOCH = time.gmtime(0)  # when a scan was made, so that equal scans have equal bytes
 FAINT_CONTRAST = 0.28
+STAMPED_DPI = 300
 MIN_COLUMN_WORDS = 700  # of a page with columns, which is more than one page holds
 WATERMARK = "SPECIMEN"  # across every sample, and too faint for OCR
 
@@ -48,6 +60,7 @@ class ScannedPage:
 
     content: bytes
     words: Sequence[str]
+    stamp: Sequence[str] = ()  # words of a stamp on the page, which are not among `words`
 
 
 def make_scans(kind: str, count: int, seed: str) -> Iterator[ScannedPage]:
@@ -62,17 +75,32 @@ def make_four_up_scans(count: int, seed: str) -> Iterator[ScannedPage]:
 
     The words are those of one page after the other.
     """
-    rng = random.Random(f"{seed} four-up")
-    office = KINDS["office"]
-    contents = [document.content for document in make_documents(4 * count, seed)]
-    for four in zip(*[iter(contents)] * 4, strict=True):
-        pages = [_render(content, office.dpi // 2) for content in four]
+    yield from _make_sheets(count, seed, "four-up", rows=2)
+
+
+def make_two_up_scans(count: int, seed: str) -> Iterator[ScannedPage]:
+    """Yield office scans of landscape sheets onto which two pages were copied side by side.
+
+    The pages have 71 % of their size, as a copier makes them. The words are those of one page
+    after the other.
+    """
+    yield from _make_sheets(count, seed, "two-up", rows=1)
+
+
+def _make_sheets(count: int, seed: str, group: str, *, rows: int) -> Iterator[ScannedPage]:
+    """Yield office scans of sheets with two pages in each row."""
+    rng = random.Random(f"{seed} {group}")
+    office, pages_per_sheet = KINDS["office"], 2 * rows
+    contents = [document.content for document in make_documents(pages_per_sheet * count, seed)]
+    for group_of_pages in zip(*[iter(contents)] * pages_per_sheet, strict=True):
+        dpi = round(office.dpi / pages_per_sheet**0.5)
+        pages = [_render(content, dpi) for content in group_of_pages]
         height, width = (max(page.shape[axis] for page in pages) for axis in (0, 1))
-        sheet = np.full((2 * height, 2 * width), WHITE, np.uint8)
+        sheet = np.full((rows * height, 2 * width), WHITE, np.uint8)
         for number, page in enumerate(pages):
             top, left = number // 2 * height, number % 2 * width
             sheet[top : top + page.shape[0], left : left + page.shape[1]] = page
-        words = [word for content in four for word in _read_words(content)]
+        words = [word for content in group_of_pages for word in _read_words(content)]
         yield ScannedPage(_save(office.degrade(sheet, rng), office), words)
 
 
@@ -101,6 +129,143 @@ def make_column_scans(count: int, seed: str) -> Iterator[ScannedPage]:
             printed = read_text(opened[0].get_textpage()).split()
         grey = _render(content, office.dpi)
         yield ScannedPage(_save(office.degrade(grey, rng), office), printed)
+
+
+def make_dotted_table_scans(count: int, seed: str) -> Iterator[ScannedPage]:
+    """Yield office scans of pages with a form and a table, in which dots connect and divide.
+
+    Leaders connect the captions and the values of the form, and the rules of the table are dotted.
+    Leaders are no words. The words are line by line, and those of the table are row by row.
+    """
+    yield from _make_table_scans(count, seed, "dotted table", is_dotted=True)
+
+
+def make_bordered_table_scans(count: int, seed: str) -> Iterator[ScannedPage]:
+    """Yield office scans of pages with a table that has rules around all cells.
+
+    The words are row by row.
+    """
+    yield from _make_table_scans(count, seed, "bordered table", is_dotted=False)
+
+
+def _make_table_scans(
+    count: int, seed: str, group: str, *, is_dotted: bool
+) -> Iterator[ScannedPage]:
+    rng = random.Random(f"{seed} {group}")
+    office = KINDS["office"]
+    for document in make_documents(count, seed):
+        words, output = cycle(_read_words(document.content)), io.BytesIO()
+        canvas, (width, height) = Canvas(output, A4, invariant=1), A4
+        size, left, right = rng.choice((9, 10, 11)), 56.0, width - 56.0
+        canvas.setFont(rng.choice(("Helvetica", "Times-Roman")), size)
+        printed, y = [], height - 70.0
+        for _ in range(rng.randint(8, 14) if is_dotted else 0):
+            caption, value = list(islice(words, 3)), list(islice(words, 3))
+            _draw_leader_line(canvas, caption, value, (left, right, y), rng)
+            printed += [*caption, *value]
+            y -= 2.0 * size
+        if is_dotted:
+            canvas.setDash(*rng.choice(((0.7, 1.6), (1.0, 2.0), (1.5, 1.5))))
+        canvas.setLineWidth(rng.choice((0.7, 1.0)))
+        pitch = rng.uniform(1.8, 2.4) * size
+        printed += _draw_table(canvas, words, (left, right, y), pitch, rng.choice((3, 4)))
+        canvas.showPage()
+        canvas.save()
+        grey = _render(output.getvalue(), office.dpi)
+        yield ScannedPage(_save(office.degrade(grey, rng), office), printed)
+
+
+def _draw_table(
+    canvas: Canvas,
+    words: Iterator[str],
+    place: tuple[float, float, float],
+    pitch: float,
+    columns: int,
+) -> Iterator[str]:
+    """Draw a table of two words in each cell down to the foot of the page, and yield the words.
+
+    `place` is the left and the right edge and the top, and `pitch` the height of a row, in points.
+    """
+    left, right, top = place
+    edges = [left + n * (right - left) / columns for n in range(columns + 1)]
+    y = top
+    while y > 110:
+        canvas.line(left, y, right, y)
+        for edge in edges[:-1]:
+            cell = list(islice(words, 2))
+            while canvas.stringWidth(" ".join(cell)) > (right - left) / columns - 10:
+                cell.pop()
+            canvas.drawString(edge + 5, y - 0.68 * pitch, " ".join(cell))
+            yield from cell
+        y -= pitch
+    canvas.line(left, y, right, y)
+    for edge in edges:
+        canvas.line(edge, top, edge, y)
+
+
+def _draw_leader_line(
+    canvas: Canvas,
+    caption: Sequence[str],
+    value: Sequence[str],
+    place: tuple[float, float, float],
+    rng: random.Random,
+) -> None:
+    """Draw a caption and a value with a leader between them or under the value.
+
+    `place` is the left and the right edge and the baseline, in points.
+    """
+    left, right, y = place
+    canvas.drawString(left, y, " ".join(caption))
+    start = left + canvas.stringWidth(" ".join(caption)) + 4
+    if rng.random() < 0.5:
+        canvas.drawRightString(right, y, " ".join(value))
+        end = right - canvas.stringWidth(" ".join(value)) - 4
+    else:
+        canvas.drawString(start + rng.uniform(5, 40), y + 1.5, " ".join(value))
+        end = right
+    dot = canvas.stringWidth(".")
+    canvas.drawString(start, y, "." * max(int((end - start) / dot), 0))
+
+
+def make_stamped_scans(count: int, seed: str) -> Iterator[ScannedPage]:
+    """Yield colour scans of pages with the coloured stamp of an office across their print."""
+    for number, document in enumerate(make_documents(count, seed)):
+        rng = random.Random(f"{seed} stamp {number}")
+        page = print_pages(document.content, STAMPED_DPI)[0]
+        stamp = choose_rubber_stamp(rng.choice(PHRASES), f"{seed} {number}", coloured=True)
+        stamp = replace(stamp, place=(rng.uniform(0.3, 0.6), rng.uniform(0.55, 0.8)))
+        page, _ = press_stamp(page, stamp, STAMPED_DPI)
+        content = scan_pages(
+            [page], Scanner.OFFICE_COLOUR, seed=f"{seed} {number}", dpi=STAMPED_DPI
+        )
+        stamped = [word for line in stamp.lines for word in line.split()]
+        yield ScannedPage(content, _read_words(document.content), stamped)
+
+
+def make_typewritten_scans(count: int, seed: str) -> Iterator[ScannedPage]:
+    """Yield office scans of letters of 150 to 250 words from a typewriter with a worn ribbon.
+
+    Each letter is struck with another force and not quite on the line.
+    """
+    office = KINDS["office"]
+    for number, document in enumerate(make_documents(count, seed)):
+        rng = random.Random(f"{seed} typewritten {number}")
+        words, output = list(_read_words(document.content)), io.BytesIO()
+        words = (words * (250 // len(words) + 1))[: rng.randint(150, 250)]
+        canvas, (left, y) = Canvas(output, A4, invariant=1), (80.0, A4[1] - 90)
+        font, pitch = rng.choice(("Courier", "Courier-Bold")), 7.2
+        ribbon = rng.uniform(0.35, 0.6)  # the grey of a letter that is struck weakly
+        for line in textwrap.wrap(" ".join(words), 58, break_on_hyphens=False):
+            for place, letter in enumerate(line):
+                canvas.setFillGray(rng.uniform(0.1, ribbon))
+                canvas.setFont(font, 12)
+                x = left + place * pitch + rng.gauss(0, 0.25)
+                canvas.drawString(x, y + rng.gauss(0, 0.4), letter)
+            y -= 24 if len(words) < 200 else 17
+        canvas.showPage()
+        canvas.save()
+        grey = _render(output.getvalue(), office.dpi)
+        yield ScannedPage(_save(office.degrade(grey, rng), office), words)
 
 
 def _read_words(content: bytes) -> Sequence[str]:

@@ -164,9 +164,11 @@ def _value_outcomes(
         yield outcome
 
 
-async def read_files(paths: Iterable[Path]) -> list[DocumentReading | None]:
+async def read_files(
+    paths: Iterable[Path], limits: ReadingLimits = LIMITS
+) -> list[DocumentReading | None]:
     """Return the readings of files, or None for a file that cannot be read."""
-    async with Reader(LIMITS) as reader:
+    async with Reader(limits) as reader:
         found = await asyncio.gather(*(reader.read(path, path.stem) for path in paths))
     return [each if isinstance(each, DocumentReading) else None for each in found]
 

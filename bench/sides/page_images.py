@@ -4,21 +4,26 @@
 side and prints JSON: for each side, the word F1 and the character error rate of each page. The
 group `real` consists of the pages of the corpus that have a ground truth.
 
-- ours: the Reader with default settings.
+- ours: the Reader with default settings: with the second engine if `requirements-ocr.txt` is
+  installed, unless `--one-engine` is given.
 - tesseract: Tesseract 5 on the grey image, without preparation.
 - OCRmyPDF, RapidOCR: as they come, if they are installed (`make bench-rivals`).
 """
 
 import argparse
 import asyncio
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from PIL import Image
 from rapidfuzz.distance import Levenshtein
@@ -26,21 +31,32 @@ from rapidfuzz.distance import Levenshtein
 from bench.documents.scans import (
     KINDS,
     ScannedPage,
+    make_bordered_table_scans,
     make_column_scans,
+    make_dotted_table_scans,
     make_four_up_scans,
     make_scans,
+    make_stamped_scans,
+    make_two_up_scans,
+    make_typewritten_scans,
 )
 from bench.sides import rivals
-from bench.sides.accuracy import f1, load_raster, read_files, read_plain_page
+from bench.sides.accuracy import LIMITS, f1, load_raster, read_files, read_plain_page
 from bench.sides.reading import AT_ONCE
 
 REAL = "real"
 OURS, TESSERACT, OCRMYPDF, RAPIDOCR = "ours", "tesseract", "OCRmyPDF", "RapidOCR"
 COMPOSED: Mapping[str, Callable[[int, str], Iterator[ScannedPage]]] = {
     "four-up": make_four_up_scans,
+    "two-up": make_two_up_scans,
     "columns": make_column_scans,
+    "bordered table": make_bordered_table_scans,
+    "dotted table": make_dotted_table_scans,
+    "stamp": make_stamped_scans,
+    "typewritten": make_typewritten_scans,
 }
 GROUPS = (*KINDS, *COMPOSED, REAL)
+LEADER = re.compile(r"[._·•…]{3,}|…")
 ONE_THREAD = {**os.environ, "OMP_THREAD_LIMIT": "1"}
 
 
@@ -52,17 +68,30 @@ class Score:
     error_rate: float  # of the characters in their order; 0 is perfect, and at most 1 is counted
 
 
+class PageTruth(NamedTuple):
+    """The words on a page in reading order, and those of a stamp on it."""
+
+    words: Sequence[str]
+    stamp: Sequence[str] = ()
+
+
 def measure(
-    group: str, count: int, seed: str, corpus: Path | None, sides: Sequence[str]
+    group: str,
+    count: int,
+    seed: str,
+    corpus: Path | None,
+    sides: Sequence[str],
+    *,
+    one_engine: bool = False,
 ) -> dict[str, list[Score]]:
     """Return the scores of each page of a group by side. Sides that are absent are left out."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        truths = _find_pages(group, count, seed, corpus, folder)
-        paths = list(truths)
+        pages = _find_pages(group, count, seed, corpus, folder)
+        paths = [path for path, _ in pages]
         texts: dict[str, Sequence[str]] = {}
         if OURS in sides:
-            texts[OURS] = _read_with_ours(paths)
+            texts[OURS] = _read_with_ours(paths, one_engine=one_engine)
         if TESSERACT in sides:
             with ProcessPoolExecutor(AT_ONCE) as processes:
                 texts[TESSERACT] = [
@@ -74,37 +103,72 @@ def measure(
         if RAPIDOCR in sides and rivals.PYTHON.exists():
             texts[RAPIDOCR] = _read_with_rapidocr(paths, folder)
         return {
-            side: [score(text, truth) for text, truth in zip(read, truths.values(), strict=True)]
+            side: [
+                score(text, " ".join(page.words), page.stamp)
+                for text, (_, page) in zip(read, pages, strict=True)
+            ]
             for side, read in texts.items()
         }
 
 
-def score(text: str, truth: str) -> Score:
-    """Return the accuracy of a text that was read. White space is one blank, whatever it is."""
-    words, true_words = text.split(), truth.split()
+def score(text: str, truth: str, stamp: Sequence[str] = ()) -> Score:
+    """Return the accuracy of a text that was read. White space is one blank, whatever it is.
+
+    Leaders are left out of both texts. The words of a stamp may be among those that were read.
+    """
+    words, true_words = _without_leaders(text), _without_leaders(truth)
+    words = _without_stamp(words, true_words, stamp)
     distance = Levenshtein.distance(" ".join(words), " ".join(true_words))
     return Score(f1(words, true_words), min(distance / max(len(" ".join(true_words)), 1), 1.0))
 
 
+def _without_leaders(text: str) -> list[str]:
+    """Return the words of a text without leaders such as `.....`, also where a word has one."""
+    words = (LEADER.sub(" ", word) for word in text.split())
+    return [part for word in words for part in word.split()]
+
+
+def _without_stamp(
+    words: Sequence[str], true_words: Sequence[str], stamp: Sequence[str]
+) -> list[str]:
+    """Return the words without those of the stamp, unless they are print of the page as well."""
+    extra = Counter(words) - Counter(true_words)
+    left = Counter(stamp) & extra
+    kept = []
+    for word in words:
+        if left[word]:
+            left[word] -= 1
+        else:
+            kept.append(word)
+    return kept
+
+
 def _find_pages(
     group: str, count: int, seed: str, corpus: Path | None, folder: Path
-) -> dict[Path, str]:
-    """Return the files of a group with the texts on them. `folder` is for generated ones."""
+) -> list[tuple[Path, PageTruth]]:
+    """Return the files of a group with the words on them. `folder` is for generated ones."""
     if group == REAL:
         truths = sorted((corpus / "gt").iterdir()) if corpus else []
-        return {path.parents[1] / path.stem: path.read_text() for path in truths[:count]}
+        return [
+            (path.parents[1] / path.stem, PageTruth(path.read_text().split()))
+            for path in truths[:count]
+        ]
     make = COMPOSED.get(group)
     scans = make(count, seed) if make else make_scans(group, count, seed)
-    pages = {}
+    pages = []
     for number, scan in enumerate(scans):
         path = folder / f"{number:03}.pdf"
         path.write_bytes(scan.content)
-        pages[path] = " ".join(scan.words)
+        pages.append((path, PageTruth(scan.words, scan.stamp)))
     return pages
 
 
-def _read_with_ours(paths: Sequence[Path]) -> Sequence[str]:
-    readings = asyncio.run(read_files(paths))
+def _read_with_ours(paths: Sequence[Path], *, one_engine: bool) -> Sequence[str]:
+    limits = LIMITS
+    if not one_engine and importlib.util.find_spec("rapidocr"):
+        folder = Path(tempfile.gettempdir()) / f"bench-second-engine-{os.getuid()}"
+        limits = replace(limits, second_engine=folder)
+    readings = asyncio.run(read_files(paths, limits))
     return [reading.text if reading else "" for reading in readings]
 
 
@@ -139,8 +203,16 @@ def main() -> None:
     parser.add_argument("corpus", type=Path, nargs="?")
     sides = [OURS, TESSERACT, OCRMYPDF, RAPIDOCR]
     parser.add_argument("--sides", nargs="+", choices=sides, default=sides)
+    parser.add_argument("--one-engine", action="store_true", help="ours reads with Tesseract alone")
     options = parser.parse_args()
-    found = measure(options.group, options.count, options.seed, options.corpus, options.sides)
+    found = measure(
+        options.group,
+        options.count,
+        options.seed,
+        options.corpus,
+        options.sides,
+        one_engine=options.one_engine,
+    )
     print(json.dumps({side: [asdict(each) for each in pages] for side, pages in found.items()}))
 
 

@@ -155,6 +155,7 @@ class CorrectionKind(StrEnum):
     DESKEWED = "deskewed"  #: The page was turned back by the amount, in degrees clockwise.
     #: Lines in perspective, or of a curled or slightly turned page, became straight and level.
     STRAIGHTENED = "straightened"
+    DOTTED_LINES = "dotted-lines"  #: The dots of leaders and of rules were removed.
     SMOOTHED = "smoothed"  #: The jagged edges of a fax, or the noise of a scanner, were smoothed.
     SHARPENED = "sharpened"  #: The edges of letters in a photograph were sharpened.
     ENLARGED = "enlarged"  #: The resolution was raised, to the amount in dpi.

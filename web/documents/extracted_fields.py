@@ -30,6 +30,7 @@ _CORRECTIONS = {
     CorrectionKind.CONTRAST: _("faint ink darkened"),
     CorrectionKind.LIGHT: _("shadows removed"),
     CorrectionKind.STRAIGHTENED: _("bent lines straightened"),
+    CorrectionKind.DOTTED_LINES: _("dotted lines removed"),
     CorrectionKind.SMOOTHED: _("noise smoothed"),
     CorrectionKind.SHARPENED: _("sharpened"),
     CorrectionKind.ENLARGED: _("enlarged"),

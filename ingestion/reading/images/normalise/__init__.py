@@ -9,6 +9,7 @@ picture      makes all corrections of a page in their order
 variants     the page in one geometry, and its variants that are rotated, deskewed or lit again
 line_shape   measures how the lines of print run: askew, in perspective, on a curled page
 light        measures the light on the paper, and evens it out
+dotted_lines removes the dots of leaders and of the rules of tables
 grain        measures the noise of the paper, and smooths it
 tone         measures polarity and contrast, and turns any page into dark ink on light paper
 """

@@ -7,6 +7,7 @@ from ingestion.reading.images.coverage import find_letters
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.results import Correction, CorrectionKind, PageReading
 
+from .dotted_lines import remove_dotted_lines
 from .grain import MAX_GRAIN, enlarge, is_bilevel, measure_grain, smooth
 from .light import even_out, is_uneven, measure_light, sharpen
 from .line_shape import measure_line_shape
@@ -38,8 +39,9 @@ def normalise_page(raster: PageRaster, page: PageReading) -> tuple[PageVariant, 
     variant = PageVariant.of(raster, page, small=small)
     letters = find_letters(variant.flat)
     if len(letters.label) < MIN_LETTERS:
-        return variant, tone
+        return _without_dotted_lines(variant), tone
     variant = level_lines(variant, letters, is_photograph=is_photograph)
+    variant = _without_dotted_lines(variant)
     return _refine(variant, bilevel=bilevel, sharp=not is_photograph), tone
 
 
@@ -53,6 +55,11 @@ def level_lines(
     if shape := measure_line_shape(variant.flat, letters, is_photograph=is_photograph):
         variant = variant.straightened(shape)
     return variant
+
+
+def _without_dotted_lines(variant: PageVariant) -> PageVariant:
+    cleared = remove_dotted_lines(variant.raster)
+    return variant.corrected(cleared, CorrectionKind.DOTTED_LINES) if cleared else variant
 
 
 def _refine(variant: PageVariant, *, bilevel: bool, sharp: bool) -> PageVariant:

@@ -1,11 +1,14 @@
 """Corrections of page images, and where the places of a corrected page are on the original."""
 
+import io
 import random
 
 import cv2
 import numpy as np
 import pytest
 from PIL import Image
+from reportlab.lib.pagesizes import letter
+from reportlab.pdfgen.canvas import Canvas
 
 from bench.documents.scans import WHITE, curl_pages
 from ingestion.reading.images.binarise import flatten_background
@@ -150,3 +153,42 @@ def test_a_curled_page_is_read_and_its_words_are_on_the_original(tmp_path, scan)
     curled = curl_pages((soft(scan), soft(scan)), random.Random(3))[0]
     page = read(save(tmp_path, make_scan(Image.fromarray(curled)))).pages[0]
     assert {"SLX-301,", "Columbus,", "accordance", "Good"} < set(page.text.split())
+
+
+def make_dotted_form(*, dots=True):
+    """Return a form whose captions and values are connected by leaders, and a dotted table."""
+    output = io.BytesIO()
+    canvas = Canvas(output, letter, invariant=1)
+    canvas.setFont("Helvetica", 11)
+    for number, line in enumerate(LINES):
+        y = 700 - 24 * number
+        caption, value = line.split()[:2], line.split()[2:]
+        canvas.drawString(60, y, " ".join(caption))
+        canvas.drawRightString(560, y, " ".join(value))
+        if dots:
+            canvas.drawString(200, y, "." * 20)
+    canvas.setDash(0.8, 1.8)
+    for row in range(5):
+        if dots:
+            canvas.line(60, 500 - 22 * row, 540, 500 - 22 * row)
+        for column, word in enumerate(("Cedar", "Ridge", "Columbus") if row < 4 else ()):
+            canvas.drawString(66 + 160 * column, 484 - 22 * row, f"{word} {row + 1}0{column}")
+    for column in range(4 if dots else 0):
+        canvas.line(60 + 160 * column, 500, 60 + 160 * column, 412)
+    canvas.save()
+    return output.getvalue()
+
+
+def test_the_dots_of_leaders_and_rules_are_removed_and_the_print_remains():
+    dotted, plain = (np.asarray(render(make_dotted_form(dots=dots), 300)) for dots in (True, False))
+    variant, _ = normalise_page(PageRaster(soft(dotted), 300), PAGE)
+    assert CorrectionKind.DOTTED_LINES in [each.kind for each in variant.page.corrections]
+    ink, print_only = variant.raster.grey < 128, soft(plain) < 128
+    assert np.count_nonzero(ink & ~print_only) < 0.05 * np.count_nonzero(dotted != plain)
+    assert np.count_nonzero(print_only & ~ink) < 0.01 * np.count_nonzero(print_only)
+
+
+def test_the_dots_of_print_remain():
+    lines = ["i. j. e. g. i.e. ... a.b.c.d.e.f.g.h. 1.2.3.4.5.6.7 : : ; ; iii xiii"] * 20
+    grey = soft(np.asarray(render(make_pdf(lines=lines), 300)))
+    assert CorrectionKind.DOTTED_LINES not in list_corrections(grey)
