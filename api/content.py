@@ -1,7 +1,9 @@
-"""Sends the original bytes of a document over HTTP, whole or as a range.
+"""Sends the bytes of a document over HTTP, whole or as a range: the original, or a rendition.
 
 The strong ETag and Repr-Digest (RFC 9530) are the SHA-256 digest in the ledger. Responses have no
 Content-Encoding, so that a range is a range of the file itself.
+
+Of a document whose original is under lock, its inert rendition is sent.
 
 Of a part of a file, its pages are sent as a file of their own. Its ETag adds the pages to the
 digest of the file, and it has no Repr-Digest, because the ledger has none of these bytes.
@@ -22,12 +24,14 @@ from api.http.auth import ApiRequest
 from api.http.problems import Problem
 from api.http.ranges import ByteRange, RangeNotSatisfiable, parse_range
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
-from ingestion.documents import downloads
+from ingestion.documents import downloads, inert_renditions
+from ingestion.documents.downloads import OfferedFile, RenditionMissing
 from ingestion.models import Document, DocumentRendition
 from ingestion.reading.results import SUFFIXES
 
 REASON_HEADER = "X-Reason"  # the reason for a download with a token of operations
 BLOCK_BYTES = 1 << 16
+RETRY_SECONDS = 60  # after which a rendition that is being made may be ready
 _MEDIA_TYPES = sorted({*SUFFIXES.values(), downloads.DEFAULT_MEDIA_TYPE})
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _BINARY_CONTENT = {"content": dict.fromkeys(_MEDIA_TYPES, _BINARY)}
@@ -39,19 +43,14 @@ def make_content_response(
 ) -> HttpResponseBase:
     """Return the document's bytes, or those of a rendition, and record the download in the ledger.
 
-    HEAD and 304 transfer no bytes and are not recorded. Raises Problem 403, 404, 412 or 416.
+    HEAD and 304 transfer no bytes and are not recorded. Raises Problem 403, 404, 412, 416 or 503.
     """
-    try:
-        content = (
-            downloads.open_rendition(rendition) if rendition else downloads.open_original(document)
-        )
-    except FileNotFoundError:
-        raise problems.make_not_found_problem("content") from None
+    offered, content = _open_offered(document, rendition)
     with ExitStack() as on_exit:  # The file stays open only for a response that sends its bytes.
         on_exit.callback(content.close)
         reason = _read_reason(request)
         size = content.seek(0, 2)
-        etag = _etag(document, rendition)
+        etag = _etag(offered)
         if conditional := get_conditional_response(request, etag=etag):
             if conditional.status_code == 412:
                 raise Problem(412, "The document does not match the header If-Match.")
@@ -61,37 +60,41 @@ def make_content_response(
         if request.method == "HEAD":
             response: HttpResponseBase = HttpResponse()
         else:
-            response = _send(request, document, content, byte_range, reason, rendition)
+            response = _send(request, offered, content, byte_range, reason)
             on_exit.pop_all()
     response["Content-Length"] = str(byte_range.length if byte_range else size)
-    _set_headers(response, document, rendition)
+    _set_headers(response, offered)
     return response
 
 
-def _set_headers(
-    response: HttpResponseBase, document: Document, rendition: DocumentRendition | None
-) -> None:
+def _open_offered(
+    document: Document, rendition: DocumentRendition | None
+) -> tuple[OfferedFile, IO[bytes]]:
+    """Open what everyone may have of the document. Raises Problem 404 or 503."""
+    try:
+        offered = downloads.choose_file(document, rendition=rendition)
+        return offered, offered.open()
+    except RenditionMissing:
+        inert_renditions.request_rendition(document)
+        detail = "The inert rendition of the document is being made. Try again in a minute."
+        raise Problem(503, detail, headers={"Retry-After": str(RETRY_SECONDS)}) from None
+    except FileNotFoundError:
+        raise problems.make_not_found_problem("content") from None
+
+
+def _set_headers(response: HttpResponseBase, offered: OfferedFile) -> None:
     """Set the headers that describe the whole document, also in the response to a range."""
-    if rendition:
-        name, media_type = downloads.get_rendition_filename(rendition), rendition.media_type
-    else:
-        name = downloads.get_filename(document)
-        media_type = downloads.get_media_type(name)
-    response["Content-Type"] = media_type
-    response["Content-Disposition"] = content_disposition_header(True, name)
-    if rendition or not document.has_pages_of_a_file:
-        sha256 = rendition.sha256 if rendition else document.sha256
-        digest = base64.b64encode(bytes.fromhex(sha256)).decode()
+    response["Content-Type"] = offered.media_type
+    response["Content-Disposition"] = content_disposition_header(True, offered.filename)
+    if offered.part is None:
+        digest = base64.b64encode(bytes.fromhex(offered.sha256)).decode()
         response["Repr-Digest"] = f"sha-256=:{digest}:"
     response["Accept-Ranges"] = "bytes"
-    response["ETag"] = _etag(document, rendition)
+    response["ETag"] = _etag(offered)
 
 
-def _etag(document: Document, rendition: DocumentRendition | None) -> str:
-    if rendition:
-        return f'"{rendition.sha256}"'
-    part = document.file_part
-    return f'"{document.sha256}{part.suffix if part else ""}"'
+def _etag(offered: OfferedFile) -> str:
+    return f'"{offered.sha256}{offered.part.suffix if offered.part else ""}"'
 
 
 def _read_reason(request: ApiRequest) -> str:
@@ -124,14 +127,13 @@ def _requested_range(request: ApiRequest, etag: str, size: int) -> ByteRange | N
 
 def _send(
     request: ApiRequest,
-    document: Document,
+    offered: OfferedFile,
     content: IO[bytes],
     byte_range: ByteRange | None,
     reason: str,
-    rendition: DocumentRendition | None,
 ) -> HttpResponseBase:
     """Record the download, then return a response that streams the bytes and closes the file."""
-    by = request.auth.actor
+    by, document, rendition = request.auth.actor, offered.document, offered.rendition
     if byte_range is None:
         downloads.record_download(document, content, by=by, reason=reason, rendition=rendition)
         content.seek(0)

@@ -24,16 +24,23 @@ from api.schemas import (
     RenditionOut,
     make_responses,
 )
+from ingestion.core.renditions import RenditionKind
 from ingestion.core.states import DocumentState
-from ingestion.documents import downloads
+from ingestion.documents import downloads, renditions
+from ingestion.documents.downloads import FileAccess
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
-from ingestion.models import Document
+from ingestion.models import Document, DocumentRendition
 from ingestion.rules.finding_texts import format_sentences
 from sites.models import ApiToken, TokenScope
 
 router = Router()
+_CONTENT_KINDS = {
+    FileAccess.NOTHING: None,
+    FileAccess.INERT: str(RenditionKind.INERT),
+    FileAccess.ORIGINAL: "original",
+}
 DECLARATION_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -123,6 +130,7 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
         **_describe_document(request, document),
         findings=findings,
         renditions=_describe_renditions(request, document),
+        content_kind=_CONTENT_KINDS[downloads.find_access(document)],
         duplicate_of=_document_url(request, duplicate_of) if duplicate_of else None,
     )
 
@@ -158,9 +166,9 @@ def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> Docum
 @router.api_operation(
     ["GET", "HEAD"],
     "/{document_id}/content",
-    response=make_responses(None, 200, 206, 304, errors=(403, 404, 412, 416)),
+    response=make_responses(None, 200, 206, 304, errors=(403, 404, 412, 416, 503)),
     auth=Bearer(TokenScope.DOWNLOAD),
-    summary="Download the original bytes of a document",
+    summary="Download the bytes of a document",
     openapi_extra=content.OPENAPI_EXTRA,
 )
 def document_content(
@@ -168,12 +176,15 @@ def document_content(
 ) -> Any:
     """Return the document's original bytes, whole or the requested range.
 
-    With `rendition`, return the bytes of this rendition in their place.
+    If the original is under lock for its active content, return its inert rendition: pictures of
+    the pages. With `rendition`, return the bytes of this rendition.
     """
     document = _find_document(request.auth, document_id)
     derived = None
     if rendition:
-        derived = document.renditions.filter(sha256=rendition).last()
+        inert = renditions.find_inert_rendition(document)
+        found = [*document.renditions.all(), *([inert] if inert else [])]
+        derived = next((each for each in found if each.sha256 == rendition), None)
         if derived is None:
             raise problems.make_not_found_problem("rendition")
     return content.make_content_response(request, document, derived)
@@ -193,9 +204,13 @@ def _document_url(request: HttpRequest, document: Document, view: str = "one_doc
 
 
 def _describe_renditions(request: HttpRequest, document: Document) -> list[RenditionOut]:
-    base = None
-    if downloads.is_file_open(document):
-        base = _document_url(request, document, "document_content")
+    access = downloads.find_access(document)
+    base = _document_url(request, document, "document_content")
+
+    def is_offered(rendition: DocumentRendition) -> bool:
+        needed = FileAccess.INERT if rendition.kind == RenditionKind.INERT else FileAccess.ORIGINAL
+        return access >= needed
+
     return [
         RenditionOut(
             kind=each.kind,
@@ -204,7 +219,7 @@ def _describe_renditions(request: HttpRequest, document: Document) -> list[Rendi
             media_type=each.media_type,
             tool=each.tool,
             made_at=each.made_at,
-            content_url=f"{base}?rendition={each.sha256}" if base else None,
+            content_url=f"{base}?rendition={each.sha256}" if is_offered(each) else None,
         )
         for each in document.renditions.all()
     ]

@@ -341,7 +341,8 @@ class RenditionOut(Schema):
         str,
         Field(
             description="`office_pdf`: the pages of a word processor's document; `message_pdf`: "
-            "the text of an email message."
+            "the text of an email message; `inert`: pictures of the pages of a file whose original "
+            "is under lock."
         ),
     ]
     sha256: str
@@ -360,6 +361,13 @@ class DocumentOut(DocumentLine):
 
     findings: list[FindingOut]
     renditions: list[RenditionOut]
+    content_kind: Annotated[
+        str | None,
+        Field(
+            description="What `content_url` returns: `original`, or `inert` for the inert "
+            "rendition of an original that is under lock. Null if nothing."
+        ),
+    ]
     duplicate_of: str | None
 
 

@@ -17,7 +17,7 @@ from audit.verification import runs, verify
 from ingestion import checks, notifications, roles
 from ingestion.assessment import criteria_checks, records
 from ingestion.dispatch import queue_checks, schedules, wakeup_transport
-from ingestion.documents import search_index
+from ingestion.documents import inert_renditions, search_index
 from ingestion.learning import activation, rejudgement, training
 from ingestion.operations import (
     alert_checks,
@@ -56,12 +56,14 @@ def register_all() -> None:
     background_jobs.register_kind(training.KIND, training.run_training_job)
     background_jobs.register_kind(rejudgement.KIND, rejudgement.run_rejudgement_job)
     background_jobs.register_kind(object_locks.JOB_KIND, object_locks.run_lock_job)
+    background_jobs.register_kind(inert_renditions.JOB_KIND, inert_renditions.run_rendition_job)
     outbox.register_kinds(
         anchors.KIND,
         account_notices.KIND,
         notifications.KIND,
         object_locks.KIND,
         search_index.KIND,
+        inert_renditions.KIND,
         *alerts.KINDS.values(),
     )
     log.register_rules(RULES_VERSION)

@@ -15,7 +15,7 @@ from audit.verification import runs
 from ingestion import notifications
 from ingestion.dispatch import shift, wakeup
 from ingestion.dispatch.processes import drain, worker_presence
-from ingestion.documents import expiries
+from ingestion.documents import expiries, inert_renditions
 from ingestion.intake import retrying
 from ingestion.learning import training
 from ingestion.operations import retention, site_summaries
@@ -96,6 +96,12 @@ def retry_lock_changes() -> None:
     """Start a job for changes of locks that failed, when their wait is over."""
     with _own_connections():
         object_locks.queue_due_changes()
+
+
+def retry_inert_renditions() -> None:
+    """Start a job for inert renditions that failed, when their wait is over."""
+    with _own_connections():
+        inert_renditions.queue_due_renditions()
 
 
 def retry_installed_languages() -> None:

@@ -24,6 +24,7 @@ from ingestion.models import Document
 from ingestion.storage import archive_verification
 from ingestion.storage.archive import get_archive
 from ingestion.storage.archive_verification import ArchiveFault
+from sites.models import User
 
 CERTIFIED = "document.certified"
 # The meaning of the signature, 21 CFR 11.50(a)(3). It is signed, and therefore not translated.
@@ -57,21 +58,23 @@ _NEXT_STEP = gettext_lazy(
 )
 
 
-def explain_certification_refusal(document: Document) -> str:
-    """Return why the document cannot be certified, in sentences for the user, or "".
+def explain_certification_refusal(document: Document, person: User | None = None) -> str:
+    """Return why this person cannot certify the document, in sentences for them, or "".
 
-    Of a file that was divided, the whole file is certified: it is the original that was sent.
+    Without a person, the original has to be one that everyone who sees the document may have. Of a
+    file that was divided, the whole file is certified: it is the original that was sent.
     """
     if document.has_pages_of_a_file:
         return _("This document is a part of a file. You can certify the whole file: %(file)s.") % {
             "file": document.file_doc_id
         }
-    if document.state == DocumentState.ARCHIVED:
-        return ""
-    if document.state == DocumentState.DIVIDED:
-        if downloads.is_file_open(document):
-            return ""
+    is_withheld = downloads.find_access(document, person) is not downloads.FileAccess.ORIGINAL
+    if is_withheld and downloads.is_original_locked(document):
+        return _("The original is under lock for its active content. Ask QA for a certified copy.")
+    if document.state == DocumentState.DIVIDED and not downloads.is_file_open(document):
         return _("A document in this file is not settled, is in review, or is in quarantine.")
+    if document.state in {DocumentState.ARCHIVED, DocumentState.DIVIDED}:
+        return ""
     if document.state == DocumentState.DEDUPED:
         return _(
             "The same file was already on file. Request a copy of the document that it belongs to."
@@ -83,17 +86,20 @@ def explain_certification_refusal(document: Document) -> str:
     ) % {"status": status}
 
 
-def certify(document: Document, *, reason: str, by: ElectronicSignature) -> None:
+def certify(
+    document: Document, *, reason: str, by: ElectronicSignature, person: User | None = None
+) -> None:
     """Record a signed certification after comparing the archived file with its digest.
 
-    Raises DocumentNotOnFile, or OriginalNotIntact if the file is missing or has changed.
+    `person` is the one who signs, and who may have an original that others may not have. Raises
+    DocumentNotOnFile, or OriginalNotIntact if the file is missing or has changed.
     """
-    if refusal := explain_certification_refusal(document):
+    if refusal := explain_certification_refusal(document, person):
         raise DocumentNotOnFile(refusal)
     _check_original(document)
     with ledger():
         row = Document.lock(document.pk)
-        if refusal := explain_certification_refusal(row):
+        if refusal := explain_certification_refusal(row, person):
             raise DocumentNotOnFile(refusal)
         signed = {"reason": reason, "document": _describe(row)}
         detail = by.sign(signed, sha256=row.sha256)
@@ -112,13 +118,16 @@ def find_certifications(document: Document, actor: str) -> list[Recorded]:
     ]
 
 
-def write_package(target: IO[bytes], document: Document, certification: Recorded) -> None:
+def write_package(
+    target: IO[bytes], document: Document, certification: Recorded, person: User | None = None
+) -> None:
     """Write the zip package of a signed certification to `target`.
 
-    Raises DocumentNotOnFile, or OriginalNotIntact if the file or the document's entries differ
-    from what was recorded. Raises OSError if the archive is in order but cannot be read just now.
+    `person` is the one who receives it, as in `certify`. Raises DocumentNotOnFile, or
+    OriginalNotIntact if the file or the document's entries differ from what was recorded. Raises
+    OSError if the archive is in order but cannot be read just now.
     """
-    if refusal := explain_certification_refusal(document):
+    if refusal := explain_certification_refusal(document, person):
         raise DocumentNotOnFile(refusal)
     try:
         with get_archive().open(document.sha256) as original:

@@ -22,6 +22,7 @@ SCHEDULES: Mapping[str, tuple[str, int]] = {
     "verify the archive": ("ingestion.tasks.verify_archive", 24 * 60),
     "follow locks": ("ingestion.tasks.follow_locks", 24 * 60),
     "retry lock changes": ("ingestion.tasks.retry_lock_changes", 5),
+    "retry inert renditions": ("ingestion.tasks.retry_inert_renditions", 5),
     "read installed languages": ("ingestion.tasks.retry_installed_languages", 5),
     "learn from decisions": ("ingestion.tasks.learn_from_decisions", 24 * 60),
     "mail digests": ("ingestion.tasks.send_digests", 5),

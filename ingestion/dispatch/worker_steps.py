@@ -24,10 +24,17 @@ from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.dispatch.clock import read_database_time
 from ingestion.dispatch.filed_documents import FiledDocument, FiledDocuments
-from ingestion.documents import division, expansion, renditions, search_index
+from ingestion.documents import (
+    division,
+    expansion,
+    inert_renditions,
+    renditions,
+    search_index,
+)
 from ingestion.documents.transitions import WORKER_ACTOR, move_document
 from ingestion.models import Document, Extraction, Packet
 from ingestion.rules.checks.verdict import CheckedDocument
+from ingestion.rules.codes import CODES
 from ingestion.rules.findings import RuleFinding
 from ingestion.search import writing
 from ingestion.search.writing import ReadPage
@@ -221,6 +228,8 @@ class Conclude(WorkerStep):
             rules_version=verdict.rules_version,
             duplicate_of_id=other.pk if other else None,
         )
+        if any(CODES[finding.code].locks_original for finding in findings):
+            inert_renditions.request_rendition(document)
         if verdict.state is DocumentState.ARCHIVED:
             on_file.add(document)
         return verdict.state

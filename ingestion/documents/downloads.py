@@ -1,11 +1,14 @@
-"""Provides the original of a document: permission, name, and the ledger entry.
+"""Provides the file of a document: permission, name, and the ledger entry.
 
-Of a part of a file, only its own pages are provided.
+Of a part of a file, only its own pages are provided. Of a file with active content, only QA gets
+the original. All others who may see the document get pictures of its pages, also after QA filed it.
 """
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import timedelta
+from enum import IntEnum
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -15,8 +18,10 @@ from django.utils import timezone
 from audit.ledger import queries
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
+from ingestion.core.file_parts import FilePart
+from ingestion.core.renditions import RenditionKind
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
-from ingestion.documents import part_files
+from ingestion.documents import part_files, renditions
 from ingestion.models import Document, DocumentRendition, Finding
 from ingestion.reading.results import SUFFIXES, MediaType
 from ingestion.rules.codes import CODES
@@ -31,21 +36,103 @@ CONTINUATION_WINDOW = timedelta(hours=1)  # in which one entry stands for repeat
 REVIEW_PERMISSION = "ingestion.review_document"  # the permission of QA
 # The first suffix of each media type.
 SUFFIXES_BY_TYPE: Mapping[str, str] = {str(SUFFIXES[each]): each for each in reversed([*SUFFIXES])}
-# States in which everyone who can see the document may have its original.
+# States in which everyone who can see the document may have its file.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
 QUARANTINE_CODES = tuple(code for code, entry in CODES.items() if entry.quarantine)
+LOCK_CODES = tuple(code for code, entry in CODES.items() if entry.locks_original)
+# Findings for which only QA may see even the pages, until QA has decided.
+_WITHHOLDING_CODES = tuple(code for code in QUARANTINE_CODES if code not in LOCK_CODES)
 # States in which the original is not filed. Its site may view it, to see what was wrong.
 _UNFILED = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
 
 
+class FileAccess(IntEnum):
+    """Says what a person may have of the file of a document."""
+
+    NOTHING = 0
+    INERT = 1  #: Pictures of the pages.
+    ORIGINAL = 2
+
+
+class RenditionMissing(FileNotFoundError):
+    """The person may have a rendition only, and it has not been made yet."""
+
+
+def find_access(document: Document, person: User | None = None) -> FileAccess:
+    """Return what this person or, without one, everyone who can see the document may have of it."""
+    if not document.sha256 or not DocumentState(document.state).is_settled:
+        return FileAccess.NOTHING
+    if person and _is_qa(person):
+        return FileAccess.ORIGINAL
+    if document.state == DocumentState.DIVIDED:
+        parts = (find_access(part, person) for part in _find_decided_parts(document))
+        access = min(parts, default=FileAccess.ORIGINAL)
+    else:
+        access = _find_access_by_state(document, person)
+    if not is_original_locked(document):
+        return access
+    # A container has the originals of its entries in it, and no pages to show instead.
+    return FileAccess.NOTHING if _is_container(document) else min(access, FileAccess.INERT)
+
+
+def _find_access_by_state(document: Document, person: User | None) -> FileAccess:
+    """Return what a person who is not of QA may have of a document that is not divided."""
+    if document.state in _OPEN:
+        return FileAccess.ORIGINAL
+    if person is None or any(each.code in _WITHHOLDING_CODES for each in document.findings.all()):
+        return FileAccess.NOTHING
+    if document.state in _UNFILED:
+        return FileAccess.ORIGINAL
+    # The site sees what QA has to decide about. The pictures can do no harm.
+    is_own = document.state == DocumentState.IN_REVIEW and not person.is_staff
+    return FileAccess.INERT if is_own and _find_own_lock(document) else FileAccess.NOTHING
+
+
+def find_lock(document: Document) -> Finding | None:
+    """Return the finding for which only QA may have the original, or None.
+
+    It counts for ever, also when QA files the document. Of a part, its file counts; of a file that
+    was on file already, its twin; and of a divided file, each part and each entry, even one that
+    was set aside.
+    """
+    file = renditions.get_file_row(document)
+    return _find_lock_within(document) or (_find_own_lock(file) if file != document else None)
+
+
+def is_original_locked(document: Document) -> bool:
+    """Return whether only QA may have the original, because of active content in it."""
+    return find_lock(document) is not None
+
+
+def _find_lock_within(document: Document) -> Finding | None:
+    """Return the lock of a document, of its twin, or of the documents in it."""
+    if found := _find_own_lock(document):
+        return found
+    if document.state == DocumentState.DIVIDED:
+        return next(filter(None, map(_find_lock_within, document.parts.all())), None)
+    return _find_lock_within(document.duplicate_of) if document.duplicate_of else None
+
+
+def _is_container(document: Document) -> bool:
+    row = document.duplicate_of or document
+    return row.state == DocumentState.DIVIDED and any(part.is_entry for part in row.parts.all())
+
+
+def _find_own_lock(document: Document) -> Finding | None:
+    locks = [each for each in document.findings.all() if each.code in LOCK_CODES]
+    return locks[-1] if locks else None
+
+
+def _is_qa(person: User) -> bool:
+    return person.is_staff and person.has_perm(REVIEW_PERMISSION)
+
+
 def is_file_open(document: Document) -> bool:
-    """Return whether everyone who can see the document may have its original.
+    """Return whether everyone who can see the document may have its file, or pictures of it.
 
     A divided file is open if all documents in it are.
     """
-    if document.state == DocumentState.DIVIDED:
-        return all(map(is_file_open, _find_decided_parts(document)))
-    return bool(document.sha256) and document.state in _OPEN
+    return find_access(document) is not FileAccess.NOTHING
 
 
 def _find_decided_parts(document: Document) -> list[Document]:
@@ -55,28 +142,20 @@ def _find_decided_parts(document: Document) -> list[Document]:
 
 
 def can_view_file(person: User, document: Document) -> bool:
-    """Return whether a person who can see the document may view its pages and download it.
+    """Return whether a person who can see the document may view pictures of its pages.
 
-    A document in review or in quarantine is for QA only. A divided file may be viewed
-    by those who may view all documents in it.
+    `find_access` says whether they may have the original, too. A document in review or in
+    quarantine is for QA only, except that its site sees the pictures of one that is in quarantine
+    for its active content. A divided file may be viewed by those who may view all documents in it.
     """
-    if is_file_open(document):
-        return True
-    if not document.sha256 or not DocumentState(document.state).is_settled:
-        return False
-    if document.state == DocumentState.DIVIDED and all(
-        can_view_file(person, part) for part in _find_decided_parts(document)
-    ):
-        return True
-    if document.state in _UNFILED and not is_quarantined(document):
-        return True
-    return person.is_staff and person.has_perm(REVIEW_PERMISSION)
+    return find_access(document, person) is not FileAccess.NOTHING
 
 
 def is_quarantined(document: Document) -> bool:
     """Return whether a finding says that the file may do harm.
 
-    If QA files it all the same, it is open.
+    If QA files it all the same, it is open, except that its original may stay locked
+    (`is_original_locked`).
     """
     return any(CODES[finding.code].quarantine for finding in document.findings.all())
 
@@ -89,18 +168,87 @@ def filter_viewable(
     It is `can_view_file` or `is_file_open` as a condition of the database. A part that was divided
     itself counts as one that may not be viewed, except for QA.
     """
-    if person and person.is_staff and person.has_perm(REVIEW_PERMISSION):
+    if person and _is_qa(person):
         settled = [state for state in DocumentState if state.is_settled]
         return documents.filter(state__in=settled).exclude(sha256="")
+    locked: Any = Exists(Finding.objects.filter(document=OuterRef("pk"), code__in=LOCK_CODES))
     states: Any = Q(state__in=_OPEN)
     if person:
-        quarantined = Finding.objects.filter(document=OuterRef("pk"), code__in=QUARANTINE_CODES)
-        states |= Q(state__in=_UNFILED) & ~Exists(quarantined)
+        own = Finding.objects.filter(document=OuterRef("pk"))
+        unfiled = Q(state__in=_UNFILED)
+        if not person.is_staff:
+            unfiled |= Q(state=DocumentState.IN_REVIEW) & Q(locked)
+        states |= unfiled & ~Exists(own.filter(code__in=_WITHHOLDING_CODES))
     viewable = states & ~Q(sha256="")
     withheld_parts = Document.objects.filter(part_of=OuterRef("pk")).exclude(
         pk__in=Document.objects.filter(viewable).filter(part_of=OuterRef("part_of")).values("pk")
     )
-    return documents.filter(viewable | Q(state=DocumentState.DIVIDED) & ~Exists(withheld_parts))
+    has_lock = Q(findings__code__in=LOCK_CODES) | Q(duplicate_of__findings__code__in=LOCK_CODES)
+    locked_entries = Document.objects.filter(has_lock, part_of=OuterRef("pk")).exclude(entry=0)
+    divided = Q(state=DocumentState.DIVIDED) & ~Exists(withheld_parts) & ~Exists(locked_entries)
+    return documents.filter(viewable | divided)
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFile:
+    """The file that a person may download of a document: the original, or a rendition of it."""
+
+    document: Document
+    rendition: DocumentRendition | None = None  # None: the original
+
+    @property
+    def part(self) -> FilePart | None:
+        """Return the pages that are cut out of the file, or None if it is offered whole."""
+        if self.rendition and self.rendition.document_id == self.document.pk:
+            return None
+        return self.document.file_part
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of the archived file, of which a part may be offered."""
+        return self.rendition.sha256 if self.rendition else self.document.sha256
+
+    @property
+    def filename(self) -> str:
+        """Return the name under which it is downloaded. It says if it is a rendition."""
+        if self.rendition is None:
+            return get_filename(self.document)
+        name = get_filename(self.document) if self.part else self.rendition.document.filename
+        stem = PurePath(name or self.document.doc_id).stem
+        return f"{stem}, rendition{SUFFIXES_BY_TYPE.get(self.rendition.media_type, '')}"
+
+    @property
+    def media_type(self) -> str:
+        """Return the media type."""
+        return self.rendition.media_type if self.rendition else get_media_type(self.filename)
+
+    def open(self) -> IO[bytes]:
+        """Open the file. Raises FileNotFoundError if it is missing."""
+        if self.part is None:
+            return get_archive().open(self.sha256)
+        rendition = self.rendition.sha256 if self.rendition else ""
+        return part_files.open_part(self.document, self.part, rendition)
+
+
+def choose_file(
+    document: Document, person: User | None = None, rendition: DocumentRendition | None = None
+) -> OfferedFile:
+    """Return what this person or, without one, everyone may download of a document.
+
+    `rendition` is the one that was asked for. Raises FileNotFoundError if the person may not have
+    it, and RenditionMissing if they may have an inert rendition that has not been made yet.
+    """
+    access = find_access(document, person)
+    if access is FileAccess.INERT and rendition is None:
+        rendition = renditions.find_inert_rendition(document)
+        if rendition is None:
+            raise RenditionMissing(f"{document.subject} has no inert rendition yet")
+    is_allowed = access is FileAccess.ORIGINAL or (
+        access is FileAccess.INERT and rendition and rendition.kind == RenditionKind.INERT
+    )
+    if not is_allowed:
+        raise FileNotFoundError(f"the bytes of {document.subject} are withheld")
+    return OfferedFile(document, rendition)
 
 
 def open_original(document: Document, person: User | None = None) -> IO[bytes]:
@@ -108,10 +256,9 @@ def open_original(document: Document, person: User | None = None) -> IO[bytes]:
 
     Raises FileNotFoundError if it is missing, or if the person may not have it.
     """
-    if not (can_view_file(person, document) if person else is_file_open(document)):
-        raise FileNotFoundError(f"the bytes of {document.subject} are withheld")
-    part = document.file_part
-    return part_files.open_part(document, part) if part else get_archive().open(document.sha256)
+    if find_access(document, person) is not FileAccess.ORIGINAL:
+        raise FileNotFoundError(f"the original of {document.subject} is withheld")
+    return OfferedFile(document).open()
 
 
 def get_filename(document: Document) -> str:
@@ -128,22 +275,9 @@ def get_filename(document: Document) -> str:
     return f"{path.stem}, {pages}{suffix}"
 
 
-def open_rendition(rendition: DocumentRendition, person: User | None = None) -> IO[bytes]:
-    """Open a rendition of a document for this person or, without one, for everyone.
-
-    Raises FileNotFoundError if it is missing, or if the person may not have it.
-    """
-    document = rendition.document
-    if not (can_view_file(person, document) if person else is_file_open(document)):
-        raise FileNotFoundError(f"the bytes of {rendition.document.subject} are withheld")
-    return get_archive().open(rendition.sha256)
-
-
 def get_rendition_filename(rendition: DocumentRendition) -> str:
     """Return the name under which a rendition is downloaded. It says that it is a rendition."""
-    stem = PurePath(rendition.document.filename or rendition.document.doc_id).stem
-    suffix = SUFFIXES_BY_TYPE.get(rendition.media_type, "")
-    return f"{stem}, rendition{suffix}"
+    return OfferedFile(rendition.document, rendition).filename
 
 
 def get_media_type(filename: str) -> str:

@@ -23,12 +23,13 @@ from ingestion.storage import archive
 logger = logging.getLogger(__name__)
 
 
-def open_part(document: Document, part: FilePart) -> IO[bytes]:
-    """Open the pages of a part as a file of the type of the original, or of its rendition.
+def open_part(document: Document, part: FilePart, sha256: str = "") -> IO[bytes]:
+    """Open the pages of a part as a file of the type of the file that they are cut out of.
 
-    Raises FileNotFoundError if the original is missing, or if the pages cannot be cut out of it.
+    `sha256` is that of an archived rendition of the whole file. By default, they are cut out of the
+    file that was read. Raises FileNotFoundError if it is missing, or if it cannot be cut.
     """
-    sha256 = renditions.get_read_sha256(document)
+    sha256 = sha256 or renditions.get_read_sha256(document)
     folder = Path(settings.PREVIEW_DIR) / sha256[:2] / sha256
     cached = folder / f"part{part.suffix.replace('#', '-').replace('@', '-')}"
     if cached.is_file():

@@ -58,6 +58,19 @@ def find_rendition(document: Document, kind: RenditionKind) -> DocumentRendition
     return document.renditions.filter(kind=kind).last()
 
 
+def find_inert_rendition(document: Document) -> DocumentRendition | None:
+    """Return the pictures of the pages of the file to which a document belongs, or None.
+
+    For a file that was on file already, they are those of its twin.
+    """
+    file: Document | None = get_file_row(document)
+    while file is not None:
+        if found := find_rendition(file, RenditionKind.INERT):
+            return found
+        file = file.duplicate_of and get_file_row(file.duplicate_of)
+    return None
+
+
 def find_read_rendition(document: Document) -> DocumentRendition | None:
     """Return the rendition whose pages are those of the document, or None if it is the original."""
     return get_file_row(document).renditions.filter(kind__in=READ_KINDS).last()

@@ -62,7 +62,7 @@ MAX_PICTURE_PIXELS = 10_000_000  # of one page; A3 at 200 dpi has 7.7 million
 PAGES_PER_TASK = 8
 MAX_FILE_BYTES = 400_000_000  # of all pictures together
 MAX_PAGE_BYTES = 5_000_000  # of one picture
-MAX_SECONDS = 3_600  # of the clock for a whole file; 500 ordinary pages take a tenth of them
+MAX_SECONDS = 1_800  # of the clock for a whole file; 500 ordinary pages take a tenth of it
 # Scale and JPEG quality of a picture, the best first. The first that is small enough is used, and
 # otherwise the last.
 ENCODINGS = ((1.0, 80), (1.0, 50), (0.5, 50), (0.25, 40))

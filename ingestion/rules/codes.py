@@ -37,6 +37,8 @@ class FindingCode:
     severity: Severity
     disposition: Disposition
     quarantine: bool = False  # only QA may open the file
+    # Whether only QA may open the original for ever. People see pictures of its pages instead.
+    locks_original: bool = False
     only_overridden: bool = False  # QA can file the document only by overriding this finding
 
 
@@ -61,7 +63,7 @@ _REGISTRY = (
     FindingCode("DYNAMIC_XFA_FORM", _CRITICAL, _REJECT),
     FindingCode("TYPE_MISMATCH", _MAJOR, _REJECT),
     FindingCode("CHECKSUM_MISMATCH", _CRITICAL, _REJECT),
-    FindingCode("ACTIVE_CONTENT", _CRITICAL, _REVIEW, quarantine=True),
+    FindingCode("ACTIVE_CONTENT", _CRITICAL, _REVIEW, quarantine=True, locks_original=True),
     FindingCode("ENCRYPTED_DOCUMENT", _CRITICAL, _REJECT),
     FindingCode("CORRUPT_DOCUMENT", _CRITICAL, _REJECT),
     FindingCode("PARSER_FAILURE", _CRITICAL, _REJECT),

@@ -259,7 +259,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "ACTIVE_CONTENT": FindingMessage(
         _("Contains scripts or attached files"),
         (_("The file contains {kinds}."), _("The file contains scripts or attached files.")),
-        (_("An archived record must not change when it is opened."),),
+        (_("A record must not change when it is opened. Its pages are shown as pictures."),),
         (_("Print it to PDF and upload that copy."),),
         (_("Find out what the scripts or attached files are for before you file the document."),),
     ),

@@ -15,7 +15,7 @@ from audit.ledger.queries import list_entries
 from ingestion.core.renditions import RenderedFile, RenditionKind
 from ingestion.documents import renditions
 from ingestion.intake.registration import UploadedDocument, register_upload
-from ingestion.models import Document
+from ingestion.models import Document, Finding
 from ingestion.storage.archive import get_archive
 from tests.api.conftest import check_problem
 from tests.api.servers import send_request, web_server
@@ -247,3 +247,52 @@ def test_a_rendition_is_sent_with_its_own_name_type_and_digest(document, request
     assert answer.headers["ETag"] == f'"{sha256}"'
     assert "rendition.pdf" in answer.headers["Content-Disposition"]
     assert request_content("GET", f"?rendition={'0' * 64}").status == 404
+
+
+@pytest.fixture
+def locked(request_content, document):
+    """Return a filed document with active content. Its address is that of `request_content`."""
+    facts = {"kinds": "javascript"}
+    Finding.objects.create(document=document, code="ACTIVE_CONTENT", facts=facts, attempt=1)
+    return document
+
+
+def make_pictures(document, tmp_path, content=b"%PDF-1.7 " + b"pictures of the pages " * 100):
+    (tmp_path / "inert.pdf").write_bytes(content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    rendered = RenderedFile(
+        RenditionKind.INERT, tmp_path / "inert.pdf", sha256, len(content), "application/pdf", "x"
+    )
+    renditions.store_rendition(rendered)
+    with ledger():
+        renditions.record_rendition(Document.lock(document.pk), rendered)
+    return content, sha256
+
+
+def test_pictures_are_sent_in_the_place_of_an_original_under_lock(
+    locked, request_content, tmp_path
+):
+    """Whole, as a range, and in the headers of HEAD; and each download says what it was."""
+    content, sha256 = make_pictures(locked, tmp_path)
+    answer = request_content("GET")
+    assert (answer.status, answer.body) == (200, content)
+    assert answer.headers["ETag"] == f'"{sha256}"'
+    digest = base64.b64encode(bytes.fromhex(sha256)).decode()
+    assert answer.headers["Repr-Digest"] == f"sha-256=:{digest}:"
+    assert answer.headers["Content-Type"] == "application/pdf"
+    assert "rendition.pdf" in answer.headers["Content-Disposition"]
+    head = request_content("HEAD")
+    assert (head.status, head.headers["Content-Length"]) == (200, str(len(content)))
+    assert head.headers["ETag"] == answer.headers["ETag"]
+    part = request_content("GET", range="bytes=5-99")
+    assert (part.status, part.body) == (206, content[5:100])
+    assert request_content("GET", if_none_match=f'"{sha256}"').status == 304
+    assert request_content("GET", f"?rendition={sha256}").body == content
+    downloads = [e for e in list_entries(locked.subject) if e.event == "document.downloaded"]
+    assert {entry.detail["rendition"] for entry in downloads} == {sha256}
+
+
+def test_pictures_that_are_not_made_yet_are_announced(locked, request_content):
+    answer = request_content("GET")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "60")
+    assert BYTES not in answer.body

@@ -39,7 +39,8 @@ def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
     form = CopyForm(request.POST or None)
     if form.is_valid() and (by := form.sign(request.user, MEANING)):
         try:
-            certification.certify(document, reason=form.cleaned_data["reason"], by=by)
+            reason = form.cleaned_data["reason"]
+            certification.certify(document, reason=reason, by=by, person=request.user)
         except CertificationRefused as refusal:
             return _render_refusal(request, document, refusal)
         messages.success(request, gettext("The certified copy was signed. Download it below."))
@@ -58,7 +59,7 @@ def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileR
     with ExitStack() as closing:
         file = closing.enter_context(tempfile.TemporaryFile())
         try:
-            certification.write_package(file, document, entry)
+            certification.write_package(file, document, entry, request.user)
         except CertificationRefused as refusal:
             return _render_refusal(request, document, refusal)
         certification.record_package_download(document, entry, by=request.user.actor)
@@ -87,7 +88,7 @@ def _render_page(
     context = {
         "document": document,
         "form": form,
-        "refusal": refusal or certification.explain_certification_refusal(document),
+        "refusal": refusal or certification.explain_certification_refusal(document, request.user),
         "signed": certification.find_certifications(document, request.user.actor_name),
         "meaning": MEANING,
     }

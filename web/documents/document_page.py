@@ -2,13 +2,13 @@
 
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
-from ingestion.documents import downloads
+from ingestion.documents import downloads, renditions
 from ingestion.models import Document, DocumentRendition
 from ingestion.review import decisions
 from ingestion.review.decision_rules import ACTIONS_ON_FILED
@@ -19,6 +19,7 @@ from web.documents.decision_display import (
     list_signed_decisions,
 )
 from web.documents.extracted_fields import list_extracted_values
+from web.documents.inert_display import describe_lock
 from web.documents.lookup import get_visible_document
 from web.documents.outcomes import describe_outcome
 from web.documents.page_account import PageAccount, account_for_pages, name_pages
@@ -55,7 +56,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
             "No worker is running. Your file is saved, and the checks continue as soon as a "
             "worker is running. If this message does not disappear, tell your administrator."
         )
-    account = account_for_pages(document)
+    account, lock = account_for_pages(document), describe_lock(request.user, document)
     describe_retention = (
         retention.describe_retention if request.user.is_staff else retention.describe_term
     )
@@ -70,14 +71,17 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "extracted": list_extracted_values(document),
         "steps": build_timeline(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
-        "has_original": downloads.can_view_file(request.user, document),
+        "has_file": downloads.can_view_file(request.user, document),
+        "lock": lock,
         "retention": describe_retention(document.site.study),
         "signed_decisions": list_signed_decisions(document),
         "decisions_leading_here": list_decisions_leading_to(document),
         "choices": choices,
         "version": decisions.get_version(document) if choices else "",
         "renditions": list_renditions(document),
-        "can_certify": downloads.is_file_open(document) and not document.has_pages_of_a_file,
+        "can_certify": downloads.is_file_open(document)
+        and not document.has_pages_of_a_file
+        and (lock is None or lock.has_original),
     }
     return render(request, "documents/page.html", context)
 
@@ -106,7 +110,8 @@ class DownloadForm(PlainForm):
 def original(request: SignedIn, pk: int) -> HttpResponseBase:
     """Return the file as it was received, as an attachment that browsers do not display.
 
-    With `?rendition=ID`, return a rendition of the document in its place.
+    A person who may not have the original gets its inert rendition. With `?rendition=ID`, return
+    this rendition of the document.
 
     Operations and administrators enter a reason first, in a form that this address shows.
     SecurityMiddleware adds `nosniff`, so that browsers use only the declared media type.
@@ -132,10 +137,11 @@ def _find_rendition(document: Document, key: str) -> DocumentRendition | None:
     if not key:
         return None
     number = parse_whole_number(key)
-    rendition = document.renditions.filter(pk=number).first() if number is not None else None
-    if rendition is None:
-        raise Http404
-    return rendition
+    inert = renditions.find_inert_rendition(document)
+    for rendition in [*document.renditions.all(), *([inert] if inert else [])]:
+        if rendition.pk == number:
+            return rendition
+    raise Http404
 
 
 def _send_file(
@@ -143,26 +149,27 @@ def _send_file(
     document: Document,
     reason: str = "",
     rendition: DocumentRendition | None = None,
-) -> FileResponse:
-    """Record the download, and return the original, or a rendition of it.
+) -> HttpResponseBase:
+    """Record the download, and return what the person may have: the original, or a rendition.
 
-    Raises Http404 if the person cannot view it.
+    If the rendition has not been made yet, return to the page of the document, which says so.
+    Raises Http404 if the person may have nothing.
     """
     try:
-        content = (
-            downloads.open_rendition(rendition, request.user)
-            if rendition
-            else downloads.open_original(document, request.user)
-        )
+        offered = downloads.choose_file(document, request.user, rendition)
+        content = offered.open()
+    except downloads.RenditionMissing:
+        return redirect("document", document.pk)
     except FileNotFoundError as error:
         raise Http404 from error
     if request.method != "HEAD":
         by = request.user.actor
-        downloads.record_download(document, content, by=by, reason=reason, rendition=rendition)
-    filename = (
-        downloads.get_rendition_filename(rendition)
-        if rendition
-        else downloads.get_filename(document)
+        downloads.record_download(
+            document, content, by=by, reason=reason, rendition=offered.rendition
+        )
+    return FileResponse(
+        content,
+        as_attachment=True,
+        filename=offered.filename,
+        content_type=offered.media_type,
     )
-    media_type = downloads.get_media_type(filename)
-    return FileResponse(content, as_attachment=True, filename=filename, content_type=media_type)

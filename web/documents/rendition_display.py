@@ -15,6 +15,7 @@ KIND_LABELS: Mapping[str, Promise] = MappingProxyType(
     {
         RenditionKind.OFFICE_PDF: _("PDF of the original, from which it was read"),
         RenditionKind.MESSAGE_PDF: _("Text of the email message as PDF"),
+        RenditionKind.INERT: _("Inert rendition: pictures of the pages"),
     }
 )
 
@@ -26,13 +27,17 @@ class RenditionLine:
     rendition: DocumentRendition
     filename: str
     kind: str | Promise
+    is_inert: bool
 
 
 def list_renditions(document: Document) -> list[RenditionLine]:
     """Return the renditions of a document, the newest last."""
     return [
         RenditionLine(
-            each, downloads.get_rendition_filename(each), KIND_LABELS.get(each.kind, each.kind)
+            each,
+            downloads.get_rendition_filename(each),
+            KIND_LABELS.get(each.kind, each.kind),
+            each.kind == RenditionKind.INERT,
         )
         for each in document.renditions.select_related("document")
     ]

@@ -14,7 +14,7 @@ from ingestion.reading.provenance import describe_provenance
 from ingestion.reading.results import Box
 from ingestion.rules.findings import RuleFinding
 from ingestion.search import indexes, similar, writing
-from sites.roles import QA_REVIEWERS
+from sites.roles import OPERATORS, QA_REVIEWERS
 from tests.audit.support import application_role
 from tests.factories import make_site, make_staff, make_user, verdict
 from tests.ingestion.reading.documents import make_pdf
@@ -24,6 +24,8 @@ from tests.ingestion.search.test_search import find
 from tests.web.scenes import FILED, make_packet
 
 __all__ = ["application_role"]
+
+PRIVATE = verdict("IN_REVIEW", RuleFinding("PHI_SUSPECTED", 1, facts={}))
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,14 +42,15 @@ def mara(site):
 
 
 def test_the_condition_of_the_search_is_the_one_of_viewing_a_file(site, mara):
-    """For each state, with and without quarantine, for a coordinator and a reviewer."""
+    """For each state, with and without quarantine, for a coordinator, an operator and QA."""
     odd = verdict("IN_REVIEW", RuleFinding("SITE_MISMATCH", 1, {"named": "1", "expected": "2"}))
-    states = [state for state in DocumentState for _ in (odd, HARMFUL)]
+    kinds = (odd, HARMFUL, PRIVATE)
+    states = [state for state in DocumentState for _ in kinds]
     documents = [
         make_packet(site, mara, decided).documents.get()
-        for _, decided in zip(states, cycle((odd, HARMFUL)), strict=False)
+        for _, decided in zip(states, cycle(kinds), strict=False)
     ]
-    reviewer = make_staff(QA_REVIEWERS)
+    people = (mara, make_staff(QA_REVIEWERS), make_staff(OPERATORS))
     with transaction.atomic():  # and taken back, as the ledger has no entries of these states
         for document, state in zip(documents, states, strict=True):
             Document.objects.filter(pk=document.pk).update(state=state, doc_id=f"d{document.pk}")
@@ -56,7 +59,7 @@ def test_the_condition_of_the_search_is_the_one_of_viewing_a_file(site, mara):
             Document.objects.filter(pk=documents[0].pk).update(
                 part_of=file, first_page=1, last_page=1, state=part_state
             )
-            for person in (mara, reviewer):
+            for person in people:
                 rows = downloads.filter_viewable(Document.objects.all(), person)
                 assert list_keys(rows) == [
                     each.pk

@@ -24,7 +24,8 @@ from tests.web.scenes import (
 from web.documents.page_display import MarkedArea
 from web.documents.page_images import build_page_image
 
-HARMFUL = verdict("IN_REVIEW", RuleFinding("ACTIVE_CONTENT", facts={"kinds": "scripts"}))
+HARMFUL = verdict("IN_REVIEW", RuleFinding("MALWARE_SUSPECTED", facts={"signature": "Eicar"}))
+PRIVATE = verdict("IN_REVIEW", RuleFinding("PHI_SUSPECTED", 1, facts={}))
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_page_images_require_sign_in(client, sent):
     assert picture(client, sent(FILED)).status_code == 302
 
 
-@pytest.mark.parametrize("decided", [IN_REVIEW, HARMFUL], ids=["review", "quarantine"])
+@pytest.mark.parametrize("decided", [IN_REVIEW, PRIVATE], ids=["review", "quarantine"])
 def test_only_qa_can_see_the_pages_of_a_document_in_review(
     client, sent, mara, ines, reviewer, decided
 ):
