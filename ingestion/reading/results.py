@@ -159,6 +159,7 @@ class CorrectionKind(StrEnum):
     SMOOTHED = "smoothed"  #: The jagged edges of a fax, or the noise of a scanner, were smoothed.
     SHARPENED = "sharpened"  #: The edges of letters in a photograph were sharpened.
     ENLARGED = "enlarged"  #: The resolution was raised, to the amount in dpi.
+    COLOURED_INK = "coloured-ink"  #: Print was read without the coloured ink that crosses it.
     ROTATED = "rotated"  #: The page was turned clockwise by the amount: 90, 180 or 270 degrees.
 
 

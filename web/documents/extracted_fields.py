@@ -32,6 +32,7 @@ _CORRECTIONS = {
     CorrectionKind.STRAIGHTENED: _("bent lines straightened"),
     CorrectionKind.DOTTED_LINES: _("dotted lines removed"),
     CorrectionKind.SMOOTHED: _("noise smoothed"),
+    CorrectionKind.COLOURED_INK: _("read without the stamp across the print"),
     CorrectionKind.SHARPENED: _("sharpened"),
     CorrectionKind.ENLARGED: _("enlarged"),
 }

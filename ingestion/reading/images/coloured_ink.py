@@ -4,7 +4,7 @@ Print is black, so that ink of a hue is free of the text below it. The colour of
 the light is balanced first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import cv2
@@ -21,6 +21,7 @@ MAX_DPI = 200  # of the layers
 # Of 255, the difference of the strongest and the weakest primary of ink. The paper of a photograph
 # has up to 20.
 MIN_CHROMA = 40
+MIN_TINT = 25  # of 255, of the pale edges of ink
 MIN_AREA_PIXELS = 25  # of colour in one area, at `SEARCH_DPI`
 MAX_PART_SHARE = 0.5  # of a page's width or height; a larger part is a frame or a rule
 MAX_COLOURED_SHARE = 0.25  # of a page's pixels; more is a photograph or coloured paper
@@ -86,6 +87,34 @@ def find_coloured_areas(raster: PageRaster) -> list[Box]:
             found.append((int(count), box))
     found.sort(key=lambda each: -each[0])
     return [box for _, box in found[:MAX_AREAS_PER_PAGE]]
+
+
+def clear_coloured_ink(raster: PageRaster, areas: Iterable[Box]) -> GreyArray | None:
+    """Return a page in grey without the coloured ink in its areas, or None if it has no colour.
+
+    Black print absorbs all light, and ink of a colour reflects the light of its own colour. So the
+    strongest primary shows the print below a stamp, once it is as bright as paper where there is
+    only the ink.
+    """
+    if raster.colour is None:
+        return None
+    grey, paper = raster.grey.copy(), _paper(raster.colour[::4, ::4])
+    scale = raster.dpi / POINTS_PER_INCH
+    for area in areas:
+        left, top = (max(int((edge - AREA_MARGIN_POINTS) * scale), 0) for edge in area[:2])
+        right, bottom = (int((edge + AREA_MARGIN_POINTS) * scale) for edge in area[2:])
+        cut = np.s_[top:bottom, left:right]
+        balanced = _balanced(np.ascontiguousarray(raster.colour[cut]), paper)
+        strongest, chroma = np.asarray(balanced.max(axis=2)), _chroma(balanced)
+        ink = strongest[(chroma >= MIN_CHROMA) & (strongest > MAX_BLACK_BRIGHTNESS)]
+        if not ink.size:
+            continue
+        levels = np.clip(np.arange(WHITE + 1) * (WHITE / float(np.median(ink))), 0, WHITE)
+        is_tinted = np.asarray(chroma >= MIN_TINT, np.uint8)
+        tinted = cv2.dilate(is_tinted, np.ones((BRIDGE_PIXELS,) * 2, np.uint8))
+        cleared = cv2.LUT(strongest, levels.astype(np.uint8))
+        grey[cut] = np.where(tinted > 0, cleared, grey[cut])
+    return grey
 
 
 def iter_ink_layers(raster: PageRaster, area: Box) -> Iterator[InkLayer]:

@@ -30,7 +30,7 @@ from ingestion.reading.results import (
 
 from .engines import Engine, OcrFailed, OcrWord
 from .page_language import LanguageEngines, remaining_seconds
-from .passes import PagePasses, read_again
+from .passes import PagePasses, read_again, read_below_stamps
 from .second_engine.client import SecondEngine
 from .second_pass import run_second_pass
 from .stamps import find_scanned_stamps
@@ -80,6 +80,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
         )
     if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
+    best = read_below_stamps(best, engine, deadline)
     if second_engine and passes.found.language not in SECOND_ENGINE_CANNOT_READ:
         remaining = remaining_seconds(deadline)
         best = read_again(raster, best, second_engine)

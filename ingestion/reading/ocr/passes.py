@@ -16,8 +16,9 @@ from ingestion.reading.images.coverage import find_letters, measure_uncovered_sh
 from ingestion.reading.images.normalise.picture import level_lines
 from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.quality import is_degraded
-from ingestion.reading.images.render import PageRaster
+from ingestion.reading.images.render import GreyArray, PageRaster
 from ingestion.reading.languages import UNKNOWN
+from ingestion.reading.results import CorrectionKind
 
 from .engines import (
     MIN_WORD_CONFIDENCE,
@@ -30,6 +31,7 @@ from .page_language import FoundLanguage, LanguageEngines, remaining_seconds
 from .second_engine.client import SecondEngine
 from .second_engine.combine import combine_pages
 from .small_print import has_small_print, read_small_print
+from .stamped_print import read_stamped_print
 
 MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
 MAX_UNCOVERED_SHARE = 0.1  # of a page's letters that are in no word; above, much was omitted
@@ -54,6 +56,7 @@ class OcrPass:
     variant: PageVariant
     words: list[OcrWord]
     uncovered: float  # share of the letters that are in no word, from 0 to 1
+    cleared: GreyArray | None = None  # the page without coloured ink across its print
 
     @property
     def confidence(self) -> float:
@@ -240,6 +243,24 @@ def _run_pass(
     return OcrPass(variant, ocr_words, measure_uncovered_share(variant.flat, words))
 
 
+def read_below_stamps(best: OcrPass, engine: Engine, deadline: float) -> OcrPass:
+    """Return the pass with the print below coloured ink, which is a correction of the page.
+
+    `deadline` is in seconds of the monotonic clock.
+    """
+    variant = best.variant
+    found = read_stamped_print(variant.raster, best.words, engine, deadline)
+    if found is None:
+        return best
+    words = (*variant.page.words, *(word.to_word(variant.raster.dpi) for word in found.words))
+    return OcrPass(
+        variant.refined(variant.raster, CorrectionKind.COLOURED_INK),
+        found.words,
+        measure_uncovered_share(variant.flat, words),
+        found.grey,
+    )
+
+
 def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine) -> OcrPass:
     """Return a pass with the words of both engines.
 
@@ -250,7 +271,7 @@ def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine) -> Ocr
         return best
     raster = best.variant.raster
     try:
-        found = engine.read_page(raster.grey)
+        found = engine.read_page(raster.grey if best.cleared is None else best.cleared)
     except OcrFailed:
         return best
     combined = combine_pages(best.words, found)
