@@ -39,9 +39,10 @@ class ReadingLimits:
     processes: int = 2  # parser processes: one for each core
     tasks_per_process: int = 500  # after which a process is replaced, which takes 0.1 s
     task_seconds: float = 150.0  # of one task: to probe a document, or OCR of up to four pages
-    # To probe one page. A document that takes longer is probed again without its form.
-    probe_seconds: float = 10.0
-    page_seconds: float = 30.0  # of one page, which is 15 times the 99th percentile
+    # Of the first look at one page: its probe, its first OCR, or a stage that was deferred. After a
+    # longer look, the page is read again in a task of its own, without what took so long.
+    first_look_seconds: float = 10.0
+    page_seconds: float = 30.0  # of another look, which is 15 times the 99th percentile of a page
     memory_bytes: int = 1_350_000_000  # address space of a process, and of the OCR it starts
 
     @property

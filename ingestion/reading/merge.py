@@ -1,9 +1,12 @@
 """Merges a document's probe with its pages that OCR read. The functions are pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
+from .reading_stages import PageStage, Stage
 from .results import (
     DigitalSignature,
     DocumentReading,
@@ -11,6 +14,17 @@ from .results import (
     PageReading,
     TextSource,
     Unreadable,
+)
+
+# What the deferred stages find: attributes of PageReading.
+FOUND_BY_STAGE: Mapping[Stage, Sequence[str]] = MappingProxyType(
+    {
+        Stage.PLACES: ("words", "marks", "empty_squares", "forms"),
+        Stage.MARKS: ("marks",),
+        Stage.CHECK_BOXES: ("empty_squares",),
+        Stage.FORM: ("forms",),
+        Stage.CODES: ("separator_codes",),
+    }
 )
 
 
@@ -38,6 +52,18 @@ class ProbedDocument:
         """Return the document with page `number`, from 1, replaced by one that cannot be read."""
         pages = (
             make_unreadable_page(number, error) if page.number == number else page
+            for page in self.pages
+        )
+        return replace(self, pages=tuple(pages))
+
+    def without_stage(self, left_out: PageStage) -> "ProbedDocument":
+        """Return the document without what a stage would find on its page."""
+        number, stage = left_out
+        nothing: dict[str, Any] = dict.fromkeys(FOUND_BY_STAGE.get(stage, ()), ())
+        pages = (
+            replace(page, unfinished=(*page.unfinished, stage), **nothing)
+            if page.number == number
+            else page
             for page in self.pages
         )
         return replace(self, pages=tuple(pages))

@@ -71,7 +71,9 @@ def render_webp(
     media_type = detect_media_type(path, limits)
     if isinstance(media_type, Unreadable):
         return PreviewFailed(media_type.code)
-    seconds = min(limits.probe_seconds, limits.page_seconds) if with_form else limits.page_seconds
+    seconds = (
+        min(limits.first_look_seconds, limits.page_seconds) if with_form else limits.page_seconds
+    )
     with limit_page_time(seconds):
         try:
             if media_type is MediaType.PDF:

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from pathlib import Path
 
+from ingestion.reading.reading_stages import open_work_note
+
 OWNER_CHECK_SECONDS = 1.0  # between two checks whether the owner is alive
 ALLOCATIONS_PER_COLLECTION = 50_000  # of objects, a few megabytes
 # Our own results report what these libraries log about a file.
@@ -62,6 +64,7 @@ def initialise_child(owner: OwnerProcess, memory_bytes: int, scratch: Path) -> N
 
     cv2.setNumThreads(1)
     tempfile.tempdir = str(scratch)  # the owner removes what a killed process leaves there
+    open_work_note(scratch)
     for name in MUTED_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     configure_garbage_collection()

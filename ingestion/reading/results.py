@@ -11,6 +11,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from .reading_stages import Stage
+
 
 class MediaType(StrEnum):
     """The types of files that can be read."""
@@ -268,6 +270,8 @@ class PageReading:
     page_map: PageMap | None = None
     is_blank: bool = False  # whether the page has neither text nor ink
     error: str = ""  # the reason why this page could not be read; "" if it could
+    # Stages that exceeded their time. What they would have found is missing.
+    unfinished: tuple[Stage, ...] = ()
     added_marks: Sequence[AddedMark] = ()  # stamps, strike-outs and covered words
     # The page of a registered form that it is, or nothing. A sequence, because it may be lazy.
     forms: Sequence[RegisteredPage] = ()

@@ -5,13 +5,15 @@ every task in progress. A fault of the file is returned as Unreadable or as the 
 fault of ours is returned as a TaskFault, which the parent process raises.
 """
 
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import inf
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import pypdfium2.raw as pdfium
 
@@ -37,6 +39,7 @@ from .pdf.pages import OpenPages
 from .pdf.static_pdf import is_static
 from .pdf.text_layer import make_point_transform
 from .process_limits import limit_page_time
+from .reading_stages import NOTHING, LeftOut, PageStage, PageStages, Stage, note_work
 from .results import (
     Box,
     DigitalSignature,
@@ -47,6 +50,10 @@ from .results import (
     TextSource,
     Unreadable,
 )
+
+if TYPE_CHECKING:
+    from .ocr.page_language import LanguageEngines
+    from .ocr.second_engine.client import SecondEngine
 
 Result = TypeVar("Result")
 
@@ -94,16 +101,15 @@ def probe_and_conclude(
     limits: ReadingLimits,
     *,
     pages: range | None = None,
-    with_form: bool = True,
+    left_out: LeftOut = NOTHING,
 ) -> ProbedDocument | Conclusion[Result]:
     """Probe a document, and call `conclude` with its reading if no page needs OCR.
 
     `conclude` is called while the document is open, so that words and marks are searched only
     where it uses them, and only its result is sent back. `pages` are the numbers of the pages to
-    read; None: all of them. `with_form` is False after a probe that took too long (see
-    `_probe_pdf`).
+    read; None: all of them.
     """
-    with _open_probe(path, rewritten, limits, pages=pages, with_form=with_form) as probe:
+    with _open_probe(path, rewritten, limits, pages=pages, left_out=left_out) as probe:
         if isinstance(probe, ProbedDocument) and probe.scans:
             return _evaluate_pages(probe)
         rewritten.unlink(missing_ok=True)  # it remains readable as long as it is open
@@ -113,49 +119,83 @@ def probe_and_conclude(
 
 
 def read_scans(
-    part: ProbedDocument, limits: ReadingLimits, *, low_resolution: bool = False
+    part: ProbedDocument,
+    limits: ReadingLimits,
+    left_out: LeftOut = NOTHING,
 ) -> OcrPages:
     """Read the pages of `part` by OCR. `part` is a document with some of its pages.
 
-    `low_resolution` is True after an attempt that took too long.
+    If the first pages take more than the time of a first look, the others are left to another task.
     """
-    from .images.normalise.variants import reduce_resolution  # noqa: PLC0415 - as the next one
-    from .ocr.page import read_page_image  # noqa: PLC0415 - most documents have no scan
-    from .ocr.page_language import get_language_engines  # noqa: PLC0415 - as the one before
-    from .ocr.second_engine.client import SecondEngine  # noqa: PLC0415 - as the ones before
+    from .ocr.page_language import get_language_engines  # noqa: PLC0415 - most have no scan
+    from .ocr.second_engine.client import SecondEngine  # noqa: PLC0415 - as the one before
 
     engines = get_language_engines(limits.engine, limits.languages)
     language = engines.first_language
     second = None
     if limits.second_engine:
         second = SecondEngine(limits.second_engine, limits.second_engine_seconds)
-    pages = []
+    pages: list[PageReading] = []
+    seconds = _first_look_seconds(limits)
+    began = time.process_time()
     for probed in part.pages:
-        with limit_page_time(limits.page_seconds):
-            try:
-                raster = _load_raster(part, probed.number, limits, in_colour=True)
-                raster = reduce_resolution(raster) if low_resolution else raster
-                page = probed
-                if not page.width:  # the size of an image file is known once it is decoded
-                    page = replace(page, width=raster.width, height=raster.height)
-                seconds = limits.page_seconds * ENGINE_TIME_SHARE
-                page = read_page_image(
-                    raster,
-                    page,
-                    engines.get(language),
-                    seconds,
-                    languages=engines,
-                    expected=language,
-                    second_engine=second,
-                )
-                # The next page is probably in the same language.
-                language = page.language if page.language in engines.languages else language
-            except PAGE_ERRORS as error:
-                page = replace(probed, error=describe_page_error(error))
+        if pages and time.process_time() - began > seconds:
+            break
+        limit = seconds if left_out == NOTHING else limits.page_seconds
+        with limit_page_time(limit), note_work(probed.number, Stage.OCR):
+            page = _read_scan(
+                part,
+                probed,
+                limits,
+                engines,
+                language=language,
+                second=second,
+                left_out=left_out,
+            )
+        # The next page is probably in the same language.
+        language = page.language if page.language in engines.languages else language
         # A form that was not drawn may show something, so its page is not called blank.
         pages.append(page if part.with_form else replace(page, is_blank=False))
     used = [engines.version, *([second.note] if second and second.note else [])]
     return OcrPages(tuple(pages), "; ".join(used) if any(page.dpi for page in pages) else "")
+
+
+def _first_look_seconds(limits: ReadingLimits) -> float:
+    return min(limits.first_look_seconds, limits.page_seconds)
+
+
+def _read_scan(  # noqa: PLR0913 - the page, and the engines that read it
+    part: ProbedDocument,
+    probed: PageReading,
+    limits: ReadingLimits,
+    engines: "LanguageEngines",
+    *,
+    language: str,
+    second: "SecondEngine | None",
+    left_out: LeftOut,
+) -> PageReading:
+    """Read one page of `part` by OCR. `language` is the expected one."""
+    from .images.normalise.variants import reduce_resolution  # noqa: PLC0415 - as the next one
+    from .ocr.page import read_page_image  # noqa: PLC0415 - most documents have no scan
+
+    try:
+        raster = _load_raster(part, probed.number, limits, in_colour=True)
+        raster = reduce_resolution(raster) if left_out.resolution else raster
+        page = probed
+        if not page.width:  # the size of an image file is known once it is decoded
+            page = replace(page, width=raster.width, height=raster.height)
+        return read_page_image(
+            raster,
+            page,
+            engines.get(language),
+            limits.page_seconds * ENGINE_TIME_SHARE,
+            languages=engines,
+            expected=language,
+            second_engine=second,
+            stages=PageStages(probed.number, left_out.stages),
+        )
+    except PAGE_ERRORS as error:
+        return replace(probed, error=describe_page_error(error))
 
 
 def find_separator_codes(
@@ -185,7 +225,7 @@ def _open_probe(
     limits: ReadingLimits,
     *,
     pages: range | None = None,
-    with_form: bool = True,
+    left_out: LeftOut = NOTHING,
 ) -> Iterator[ProbedDocument | Unreadable]:
     """Probe a document that stays open for the block, in which lazy words and marks are found."""
     media_type = detect_media_type(path, limits)
@@ -198,21 +238,28 @@ def _open_probe(
         yield _probe_image_file(path, media_type, limits, pages)
     else:
         with limit_page_time(limits.page_seconds):
-            opened = open_pdf(path, rewritten, limits, with_form=with_form)
+            opened = open_pdf(path, rewritten, limits, with_form=not left_out.form)
         if isinstance(opened, Unreadable):
             yield opened
         else:
             with closing(opened.pdf):
-                yield _probe_pdf(opened, path, limits, pages, with_form=with_form)
+                yield _probe_pdf(opened, path, limits, pages, left_out)
 
 
 def _apply(document: ProbedDocument, function: Callable[[ProbedDocument], Result]) -> Result:
-    """Return `function(document)`. A page that fails in a lazy search becomes unreadable."""
+    """Return `function(document)`.
+
+    A page that fails in a lazy search becomes unreadable. If a search exceeds its time, its page
+    goes on without it.
+    """
     while True:
         try:
             return function(document)
         except LazyReadError as error:
-            document = document.with_unreadable_page(error.number, error.reason)
+            if error.stage:
+                document = document.without_stage(PageStage(error.number, error.stage))
+            else:
+                document = document.with_unreadable_page(error.number, error.reason)
 
 
 def _evaluate_pages(document: ProbedDocument) -> ProbedDocument:
@@ -243,49 +290,40 @@ def _probe_pdf(
     original: Path,
     limits: ReadingLimits,
     selected: range | None,
-    *,
-    with_form: bool,
+    left_out: LeftOut,
 ) -> ProbedDocument | Unreadable:
     """Probe the selected pages of a PDF, or all pages, its form and its signatures.
 
     The values of form fields are left out if pages were selected, because it is not known on which
     page a field is. What a page shows of them is in its text.
 
-    Without `with_form`, the document has its printed text without form values and annotations.
+    If the form is left out, the document has its printed text without form values and annotations.
     The flag `unread-form` tells the rules about it.
     """
-    probes, pages = [], OpenPages(opened.pdf)
+    pages = OpenPages(opened.pdf)
     has_form = opened.pdf.get_formtype() != pdfium.FORMTYPE_NONE  # before pages are flattened
-    with limit_page_time(limits.page_seconds):
-        # The flags are those of the filed bytes. A repaired copy may have lost a part of them.
-        flags: frozenset[str] = frozenset()
-        if not is_static(original):
-            from .pdf.active_content import find_active_content  # noqa: PLC0415 - seldom needed
-
-            flags = find_active_content(original)
+    flags = _find_flags(original, limits, left_out)
     if "portfolio" in flags:
         # Its embedded files become documents (`documents.expansion`), so they are no surprise.
         flags -= {"embedded-file"}
     if "xfa-dynamic" in flags:
         # Its pages only say "please wait", because Adobe Reader replaces them with the form.
         return Unreadable("DYNAMIC_XFA_FORM")
-    for number in _select(len(opened.pdf), selected):
-        with limit_page_time(min(limits.probe_seconds, limits.page_seconds)):
-            probes.append(_probe_page(pages, number, limits, with_form=with_form))
+    numbers = list(_select(len(opened.pdf), selected))
+    probes = [_probe_page(pages, number, limits, left_out) for number in numbers]
     values: Mapping[str, str] = {}
-    if has_form and with_form and selected is None:
-        with limit_page_time(limits.page_seconds):
+    is_form_unread = left_out.form or left_out.has(0, Stage.FORM_VALUES)
+    if has_form and selected is None and not is_form_unread:
+        with limit_page_time(limits.page_seconds), note_work(0, Stage.FORM_VALUES):
             from .pdf.form_values import read_form_values  # noqa: PLC0415 - most have no form
 
             values = read_form_values(opened.path)
-    numbers = [probe.page.number for probe in probes]
-    if not with_form and (has_form or any(map(pages.has_annotations, numbers))):
+    if is_form_unread and (has_form or any(map(pages.has_annotations, numbers))):
         flags |= {"unread-form"}
     signatures: tuple[DigitalSignature, ...] = ()
     if "digital-signature" in flags:
-        with limit_page_time(min(limits.probe_seconds, limits.page_seconds)):
-            signatures = _read_signatures(opened, original, pages, limits, with_form=with_form)
-    return ProbedDocument(
+        signatures = _read_signatures(opened, original, pages, limits, left_out)
+    probed = ProbedDocument(
         MediaType.PDF,
         opened.path,
         tuple(probe.page for probe in probes),
@@ -294,15 +332,31 @@ def _probe_pdf(
         flags=flags,
         signatures=signatures,
         repaired=opened.repaired,
-        with_form=with_form,
+        with_form=not left_out.form,
     )
+    return reduce(ProbedDocument.without_stage, left_out.stages, probed)
+
+
+def _find_flags(original: Path, limits: ReadingLimits, left_out: LeftOut) -> frozenset[str]:
+    """Return the flags of the filed bytes. A repaired copy may have lost a part of them."""
+    if left_out.has(0, Stage.ACTIVE_CONTENT):
+        return frozenset({"unsearched"})
+    with limit_page_time(limits.page_seconds), note_work(0, Stage.ACTIVE_CONTENT):
+        if is_static(original):
+            return frozenset()
+        from .pdf.active_content import find_active_content  # noqa: PLC0415 - seldom needed
+
+        return find_active_content(original)
 
 
 def _probe_page(
-    pages: OpenPages, number: int, limits: ReadingLimits, *, with_form: bool
+    pages: OpenPages, number: int, limits: ReadingLimits, left_out: LeftOut
 ) -> PageProbe:
+    if left_out.has(number, Stage.LOOK):
+        return PageProbe(make_unreadable_page(number, "it took too long"))
     try:
-        return probe_page(pages, number, limits, with_form=with_form)
+        with limit_page_time(_first_look_seconds(limits)), note_work(number, Stage.LOOK):
+            return probe_page(pages, number, limits, with_form=not left_out.form)
     except PAGE_ERRORS as error:
         return PageProbe(make_unreadable_page(number, describe_page_error(error)))
     except LazyReadError as error:
@@ -314,11 +368,10 @@ def _read_signatures(
     original: Path,
     pages: OpenPages,
     limits: ReadingLimits,
-    *,
-    with_form: bool,
+    left_out: LeftOut,
 ) -> tuple[DigitalSignature, ...]:
     """Return the digital signatures of a file, or the reason why they are not validated."""
-    if not with_form:
+    if left_out.form or left_out.has(0, Stage.SIGNATURES):
         return (DigitalSignature(SignatureResult.UNCHECKED, detail="it took too long"),)
     if opened.repaired:
         return (DigitalSignature(SignatureResult.UNCHECKED, detail="the file is damaged"),)
@@ -327,7 +380,8 @@ def _read_signatures(
     def to_box(number: int, rect: PdfRect) -> Box:
         return make_point_transform(pages.load(number))(rect)
 
-    return validate_digital_signatures(original, limits.trusted_issuers, to_box)
+    with limit_page_time(_first_look_seconds(limits)), note_work(0, Stage.SIGNATURES):
+        return validate_digital_signatures(original, limits.trusted_issuers, to_box)
 
 
 def _load_raster(

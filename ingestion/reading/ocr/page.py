@@ -19,6 +19,7 @@ from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
 from ingestion.reading.images.strike_outs import find_strike_outs
+from ingestion.reading.reading_stages import PageStages, Stage
 from ingestion.reading.results import (
     AddedMark,
     AddedMarkKind,
@@ -30,7 +31,7 @@ from ingestion.reading.results import (
 
 from .engines import Engine, OcrFailed, OcrWord
 from .page_language import LanguageEngines, remaining_seconds
-from .passes import PagePasses, read_again, read_below_stamps
+from .passes import OcrPass, PagePasses, read_again, read_below_stamps
 from .second_engine.client import SecondEngine
 from .second_pass import run_second_pass
 from .stamps import find_scanned_stamps
@@ -49,6 +50,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     languages: LanguageEngines | None = None,
     expected: str = "",
     second_engine: SecondEngine | None = None,
+    stages: PageStages | None = None,
 ) -> PageReading:
     """Return `page` with the words and marks of its raster added to those of its text layer.
 
@@ -59,8 +61,10 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     marks, because some of it may be handwriting.
 
     With `languages`, a page in another language than `expected` is read again with the engine of
-    its language; `engine` is that of the expected language.
+    its language; `engine` is that of the expected language. `stages` limits what is searched after
+    the words.
     """
+    stages = stages or PageStages(page.number)
     variant, tone = normalise_page(raster, page)
     if is_blank(variant.flat) and not has_edges(variant.raster):
         return replace(page, is_blank=not page.text)
@@ -85,32 +89,61 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
         remaining = remaining_seconds(deadline)
         best = read_again(raster, best, second_engine)
         deadline = time.monotonic() + remaining  # the wait does not shorten the search of stamps
+    found = _search_page(raster, page.text, best, engine, deadline, stages)
+    return replace(
+        found, language=passes.found.language, is_language_missing=passes.found.is_missing
+    )
+
+
+def _search_page(
+    raster: PageRaster,
+    text: str,
+    best: OcrPass,
+    engine: Engine,
+    deadline: float,
+    stages: PageStages,
+) -> PageReading:
+    """Return a page with its words, and with what else is found with their help.
+
+    `raster` is the page before its correction, and `text` that of its text layer.
+    """
     variant, dpi = best.variant, best.variant.raster.dpi
-    first, _ = _add_words(best.words, dpi, variant.page.words, page.text)
-    marks = find_marks(variant.flat, first)
-    stamps = find_scanned_stamps(variant, best.words, marks, engine, deadline)
-    struck = find_strike_outs(variant.raster, variant.flat, first)
-    strike_outs = (AddedMark(AddedMarkKind.STRUCK_OUT, box) for box in struck)
-    ocr_words, omitted = run_second_pass(variant.raster, best.words, first, marks, engine, deadline)
-    words, text = _add_words(ocr_words, dpi, variant.page.words, page.text)
+    first, _ = _add_words(best.words, dpi, variant.page.words, text)
+    run = stages.run
+    marks = run(Stage.MARKS, lambda: find_marks(variant.flat, first)) or ()
+    stamps = run(
+        Stage.STAMPS,
+        lambda: find_scanned_stamps(variant, best.words, marks, engine, deadline),
+    )
+    struck = run(Stage.STRIKE_OUTS, lambda: find_strike_outs(variant.raster, variant.flat, first))
+    strike_outs = (AddedMark(AddedMarkKind.STRUCK_OUT, box) for box in struck or ())
+    ocr_words, omitted = run(
+        Stage.OMITTED_WORDS,
+        lambda: run_second_pass(variant.raster, best.words, first, marks, engine, deadline),
+    ) or (best.words, [])
+    words, text = _add_words(ocr_words, dpi, variant.page.words, text)
     words, text = _add_words(omitted, dpi, words, text)
     uncovered = best.uncovered if words == first else measure_uncovered_share(variant.flat, words)
+    squares = run(Stage.CHECK_BOXES, lambda: find_empty_squares(variant.raster))
+    forms = None
+    if may_be_form(text):
+        forms = run(Stage.FORM, lambda: find_form(words, lambda: variant.raster))
+    codes = run(Stage.CODES, lambda: read_separator_codes(raster))
     return replace(
         variant.page,
         source=TextSource.OCR,
         text=text,
         words=words,
         marks=marks,
-        empty_squares=find_empty_squares(variant.raster),
+        empty_squares=squares or (),
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(min(dpi, raster.dpi)),
         page_map=variant.make_page_map(),
-        added_marks=drop_repetitions((*variant.page.added_marks, *stamps, *strike_outs)),
-        language=passes.found.language,
-        is_language_missing=passes.found.is_missing,
-        forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
-        separator_codes=read_separator_codes(raster),
+        added_marks=drop_repetitions((*variant.page.added_marks, *(stamps or ()), *strike_outs)),
+        forms=forms or (),
+        separator_codes=codes or (),
+        unfinished=stages.unfinished,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn, TypeVar, overload
 
+from ingestion.reading.reading_stages import Stage
 from ingestion.reading.results import Box, PageReading, RegisteredPage, Word
 
 Item = TypeVar("Item")
@@ -19,11 +20,14 @@ MAX_MARK_OVERHANG_POINTS = 1.0  # by which rounding to pixels moves a mark out o
 
 
 class LazyReadError(Exception):
-    """Page `number` fails in a lazy search, so it cannot be read. Stays in the parser process."""
+    """A lazy search of page `number` fails. Stays in the parser process.
 
-    def __init__(self, number: int, reason: str) -> None:
+    The page cannot be read or, with a `stage` that exceeded its time, not completely.
+    """
+
+    def __init__(self, number: int, reason: str, stage: Stage | None = None) -> None:
         super().__init__(number, reason)
-        self.number, self.reason = number, reason
+        self.number, self.reason, self.stage = number, reason, stage
 
 
 class LazySequence(Sequence[Item]):

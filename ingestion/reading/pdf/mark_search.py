@@ -14,6 +14,7 @@ from ingestion.reading.images.squares import (
     find_empty_squares,
 )
 from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.reading_stages import Stage
 from ingestion.reading.results import Box, PageReading, RegisteredPage, Word
 
 from .lazy import LazyCodes, LazyForms, LazyMarks, LazySquares
@@ -40,7 +41,7 @@ def lazy_marks(
     """
 
     def find_areas() -> Sequence[Box]:
-        with limit_deferred_work(number, limits):
+        with limit_deferred_work(number, Stage.MARKS, limits):
             return find_unaccounted_areas(pages.load(number), words)
 
     def find(area: Box) -> Sequence[Box]:
@@ -55,7 +56,7 @@ def lazy_marks(
             if x0 < right and left < x1 and y0 < bottom and top < y1
         ]
         wider = Box(left, top, right, bottom)
-        with limit_deferred_work(number, limits):
+        with limit_deferred_work(number, Stage.MARKS, limits):
             raster = render_page(pages.load(number), ANALYSIS_DPI, limits, wider)
             return find_marks_in_area(raster, area, near, may_be_skewed=may_be_skewed)
 
@@ -66,14 +67,14 @@ def lazy_empty_squares(pages: OpenPages, number: int, limits: ReadingLimits) -> 
     """Return the empty check boxes of a page."""
 
     def find() -> Sequence[Box]:
-        with limit_deferred_work(number, limits):
+        with limit_deferred_work(number, Stage.CHECK_BOXES, limits):
             return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits))
 
     def find_near(place: Box) -> Sequence[Box]:
         left, top, right, bottom = place
         border = SQUARES_BORDER_POINTS
         wider = Box(left - border, top - border, right + border, bottom + border)
-        with limit_deferred_work(number, limits):
+        with limit_deferred_work(number, Stage.CHECK_BOXES, limits):
             return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits, wider))
 
     return LazySquares(find, find_near)
@@ -90,7 +91,7 @@ def lazy_forms(
         def render() -> PageRaster:
             return render_page(pages.load(page.number), SQUARES_DPI, limits)
 
-        with limit_deferred_work(page.number, limits):
+        with limit_deferred_work(page.number, Stage.FORM, limits):
             return find_form(page.words, render)
 
     return LazyForms(find)
@@ -107,7 +108,7 @@ def lazy_separator_codes(
         return ()
 
     def find() -> Sequence[str]:
-        with limit_deferred_work(page.number, limits):
+        with limit_deferred_work(page.number, Stage.CODES, limits):
             return read_separator_codes(render_page(pages.load(page.number), CODES_DPI, limits))
 
     return LazyCodes(find)
@@ -119,11 +120,11 @@ def lazy_scan_marks(
     """Return the marks of a page that is one image, which is searched as a whole."""
 
     def find_areas() -> Sequence[Box]:
-        with limit_deferred_work(number, limits):
+        with limit_deferred_work(number, Stage.MARKS, limits):
             return [Box(0.0, 0.0, *pages.load(number).get_size())]
 
     def find(_: Box) -> Sequence[Box]:
-        with limit_deferred_work(number, limits):
+        with limit_deferred_work(number, Stage.MARKS, limits):
             raster = render_page(pages.load(number), ANALYSIS_DPI, limits)
             tone = measure_tone(raster)
             return find_marks(flatten_background(normalise_tone(raster, tone)), words)

@@ -10,6 +10,7 @@ from ingestion.reading.images.page_objects import iter_annotations
 from ingestion.reading.images.render import PAGE_ERRORS, describe_page_error
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.process_limits import limit_page_time
+from ingestion.reading.reading_stages import Stage, StageOutOfTime, limit_stage
 from ingestion.reading.results import Box
 from ingestion.reading.stamp_words import StampLine
 
@@ -78,13 +79,15 @@ class OpenPages:
 
 
 @contextmanager
-def limit_deferred_work(number: int, limits: ReadingLimits) -> Iterator[None]:
-    """Apply the time limit of a page to work on page `number` after the probe.
+def limit_deferred_work(number: int, stage: Stage, limits: ReadingLimits) -> Iterator[None]:
+    """Apply the time limit of a stage to work on page `number` after the probe.
 
-    Raises LazyReadError if the page fails.
+    Raises LazyReadError if the page fails or the stage exceeds its time.
     """
     try:
-        with limit_page_time(limits.page_seconds):
+        with limit_page_time(limits.first_look_seconds), limit_stage(number, stage):
             yield
+    except StageOutOfTime as error:
+        raise LazyReadError(number, f"{stage}: it took too long", stage) from error
     except PAGE_ERRORS as error:
         raise LazyReadError(number, describe_page_error(error)) from error

@@ -13,6 +13,7 @@ import pypdfium2.raw as pdfium
 from ingestion.reading.images.page_objects import PdfRect
 from ingestion.reading.images.pdfium_calls import count_rects, get_rect, has_unicode_map_error
 from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.reading_stages import Stage
 from ingestion.reading.results import Box, Word
 from ingestion.reading.routing import MAX_GARBLED_SHARE
 
@@ -72,12 +73,12 @@ def lazy_words(pages: OpenPages, number: int, raw: str, limits: ReadingLimits) -
 
     @cache
     def located() -> LocatedWords:
-        with limit_deferred_work(number, limits):
+        with limit_deferred_work(number, Stage.PLACES, limits):
             return _locate_words(pages.load(number), pages.text_layer(number), raw)
 
     def find_printed() -> Sequence[Word]:
         words = located()
-        with limit_deferred_work(number, limits):
+        with limit_deferred_work(number, Stage.PLACES, limits):
             return _select_printed(pages.text_layer(number), words)
 
     return PageWords(LazyWords(lambda: located().words), LazyWords(find_printed))

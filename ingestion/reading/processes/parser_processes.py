@@ -33,6 +33,7 @@ from pebble import ProcessExpired, ProcessPool
 from ingestion.core.errors import ReadingFault
 from ingestion.reading import process_limits, tasks
 from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.reading_stages import PageStage, take_work_note
 from ingestion.reading.results import Unreadable
 
 from .pool_stalls import StallDetector
@@ -58,11 +59,17 @@ class ProcessKilled:
 
     reason: str
     exit_code: int  # if negative, the number of the signal that ended the process
+    at: PageStage | None = None  # what it worked on, if that is known
 
     @property
     def is_page_timeout(self) -> bool:
         """Return whether a page exceeded its time (`process_limits.limit_page_time`)."""
         return self.exit_code == -signal.SIGPROF
+
+    @property
+    def slow_stage(self) -> PageStage | None:
+        """Return the stage that exceeded its time, if that is known."""
+        return self.at if self.is_page_timeout else None
 
     def as_unreadable(self) -> Unreadable:
         """Return the result for the document of the task."""
@@ -133,7 +140,8 @@ class ParserProcesses:
             result = await asyncio.wrap_future(future)
         except ProcessExpired as error:
             process_limits.kill_orphans(error.pid)
-            return ProcessKilled("the process that read it died", error.exitcode)
+            at = await asyncio.to_thread(take_work_note, self.scratch, error.pid)
+            return ProcessKilled("the process that read it died", error.exitcode, at)
         except TimeoutError:
             return ProcessKilled(
                 f"it took more than {self._limits.longest_task_seconds:.0f} seconds", -9

@@ -32,6 +32,7 @@ from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
 from ingestion.reading.ocr.second_engine.launch import UnsafeFolder, start_if_needed
 from ingestion.reading.office import ConverterFault
 from ingestion.reading.pdf.lazy import evaluate
+from ingestion.reading.reading_stages import NOTHING, LeftOut
 from ingestion.reading.results import DocumentReading, Unreadable
 
 from .parser_processes import ParserProcesses, ProcessKilled
@@ -46,6 +47,7 @@ MAX_SCANNED_DOCUMENTS_PER_PROCESS = 2
 # Tasks of one document in flight for each process: enough to keep the processes busy without a
 # queue.
 TASKS_IN_FLIGHT_PER_PROCESS = 2
+MAX_PROBES = 4  # of one document, each without what ended the one before
 
 
 class Reader:
@@ -181,15 +183,33 @@ class Reader:
         rewritten: Path,
         pages: range | None,
     ) -> ProbedDocument | tasks.Conclusion[Result] | ProcessKilled:
-        """Probe a document: again if the process died, and without its form if that fails too."""
-        task = partial(
-            tasks.probe_and_conclude, conclude, path, rewritten, self._limits, pages=pages
-        )
-        outcome = await self._processes.run(task)
-        if isinstance(outcome, ProcessKilled) and not outcome.is_page_timeout:
-            outcome = await self._processes.run(task)
-        if isinstance(outcome, ProcessKilled):
-            outcome = await self._processes.run(task, with_form=False)
+        """Probe a document, and again if the process died.
+
+        What a page took too long for is left out: a deferred stage of it, the form of the document,
+        or the page.
+        """
+        left_out, may_repeat = NOTHING, True
+        for _ in range(MAX_PROBES):
+            outcome = await self._processes.run(
+                tasks.probe_and_conclude,
+                conclude,
+                path,
+                rewritten,
+                self._limits,
+                pages=pages,
+                left_out=left_out,
+            )
+            if not isinstance(outcome, ProcessKilled):
+                break
+            slow = outcome.slow_stage
+            if not outcome.is_page_timeout and may_repeat:
+                may_repeat = False
+            elif slow and (slow.can_be_left_out or left_out.form):
+                left_out = left_out.and_stage(slow)
+            elif not left_out.form:
+                left_out = left_out.and_form()
+            else:
+                break
         return outcome
 
     async def _read_scans(self, document: ProbedDocument) -> list[OcrPages]:
@@ -233,7 +253,8 @@ class Reader:
         """Read a part of a document, and page by page if that kills the process."""
         outcome = await self._processes.run(tasks.read_scans, part, self._limits)
         if not isinstance(outcome, ProcessKilled):
-            return [outcome]
+            others = [page.number for page in part.pages[len(outcome.pages) :]]
+            return [outcome, *(await self._read_part(part.part(others)) if others else ())]
         if len(part.pages) == 1:
             return [await self._retry_page(part, outcome)]
         return [await self._read_single_page(part.part([page.number])) for page in part.pages]
@@ -246,10 +267,16 @@ class Reader:
         return _failed_pages(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
 
     async def _retry_page(self, part: ProbedDocument, before: ProcessKilled) -> OcrPages:
-        """Read a single page again: at a low resolution if it took too long, as before if not."""
-        outcome = await self._processes.run(
-            tasks.read_scans, part, self._limits, low_resolution=before.is_page_timeout
-        )
+        """Read a single page again, as before if it did not take too long.
+
+        Otherwise it is read without the stage that took too long, or at a low resolution.
+        """
+        slow = before.slow_stage
+        if slow and slow.can_be_left_out:
+            left_out = LeftOut(stages=frozenset({slow}))
+        else:
+            left_out = LeftOut(resolution=before.is_page_timeout)
+        outcome = await self._processes.run(tasks.read_scans, part, self._limits, left_out)
         return _failed_pages(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
 
 

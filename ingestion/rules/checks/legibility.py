@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from audit.translation import gettext_noop as _
+from ingestion.reading.reading_stages import Stage
 from ingestion.reading.results import DocumentReading, PageReading, TextSource
 from ingestion.rules.findings import Facts, RuleFinding
 from ingestion.rules.messages import ACTIVE_CONTENT_NOUNS
@@ -15,6 +16,17 @@ MAX_UNREAD_LETTER_SHARE = 0.10
 
 # The most frequent words of English, which OCR finds even where it finds little else.
 _FREQUENT_ENGLISH_WORDS = frozenset({"the", "of", "and", "with", "this", "that", "for"})
+# What a stage of reading searches, as the object of "We could not read ...".
+_SEARCHED = {
+    Stage.PLACES: _("the text"),
+    Stage.MARKS: _("the signatures and stamps"),
+    Stage.STAMPS: _("the signatures and stamps"),
+    Stage.STRIKE_OUTS: _("what is struck out"),
+    Stage.OMITTED_WORDS: _("all of the text"),
+    Stage.CHECK_BOXES: _("the check boxes"),
+    Stage.FORM: _("the boxes of the form"),
+    Stage.CODES: _("the separator code"),
+}
 _PAGE_NUMBER = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
 
 
@@ -85,6 +97,14 @@ def check_doubtful_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
         yield RuleFinding("OCR_LOW_CONFIDENCE", page.number, facts)
 
 
+def check_unfinished_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
+    """Yield OCR_LOW_CONFIDENCE for what was not searched, because the page took too long."""
+    for page in reading.pages:
+        for what in dict.fromkeys(_SEARCHED[stage] for stage in page.unfinished):
+            facts: Facts = {"what": what, "page": page.number}
+            yield RuleFinding("OCR_LOW_CONFIDENCE", page.number, facts)
+
+
 def _is_illegible(page: PageReading) -> bool:
     """Return whether a page is poor because of its scan, and not its language."""
     if not _is_poor(page) or not 0 < page.dpi < MIN_SCAN_DPI:
@@ -105,4 +125,5 @@ CHECKS_OF_ANY_FILE = (
     check_missing_pages,
     check_illegible_pages,
     check_doubtful_pages,
+    check_unfinished_pages,
 )

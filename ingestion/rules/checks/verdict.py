@@ -326,7 +326,9 @@ def _check_whole(
     if signature and signature.date:
         fields["signature_date"] = signature.date
     case = CheckInput(reading, kind, site, today, fields, signature, site.terms(kind), sent.person)
-    is_whole = "unread-form" not in reading.flags and not any(page.error for page in reading.pages)
+    is_whole = "unread-form" not in reading.flags and not any(
+        page.error or page.unfinished for page in reading.pages
+    )
     for check_document in CHECKS_OF_ITS_TYPE:
         if is_whole or check_document not in CHECKS_OF_ALL_PAGES:
             findings += check_document(case)

@@ -85,6 +85,6 @@ def test_a_file_that_cannot_be_opened_is_reported_with_its_code(draw):
 @pytest.mark.slow
 async def test_a_page_whose_form_takes_too_long_to_draw_is_rendered_without_it(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
-    limits = dataclasses.replace(LIMITS, probe_seconds=1)
+    limits = dataclasses.replace(LIMITS, first_look_seconds=1)
     answers = [each async for _request, each in render_previews(path, [PreviewRequest(1)], limits)]
     assert [Image.open(BytesIO(answer)).width for answer in answers] == [PREVIEW_WIDTH]

@@ -786,7 +786,7 @@ async def test_signatures_of_a_file_that_takes_too_long_to_draw_are_unchecked(tm
     endless = hostile.fields_of_fields()
     signature = b"<</FT /Sig /T (last) /V <</Contents <01> /ByteRange [0 1 2 3]>>"
     path = save(tmp_path, endless.replace(b"<</FT /Tx /T (last) /V (typed)", signature))
-    async with Reader(replace(limits, processes=1, probe_seconds=1)) as reader:
+    async with Reader(replace(limits, processes=1, first_look_seconds=1)) as reader:
         reading = await reader.read(path, "0" * 64)
     assert [each.detail for each in reading.signatures] == ["it took too long"]
 

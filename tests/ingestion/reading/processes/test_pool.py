@@ -92,7 +92,7 @@ async def test_a_page_that_never_finishes_affects_only_its_own_document(tmp_path
 @pytest.mark.slow
 async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_flagged(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
-    async with Reader(ReadingLimits(probe_seconds=1)) as reader:
+    async with Reader(ReadingLimits(first_look_seconds=1)) as reader:
         reading = await reader.read(path, SHA256)
     assert isinstance(reading, DocumentReading)
     assert (reading.text, reading.flags) == (hostile.INNOCENT_TEXT, {"unread-form"})
@@ -101,7 +101,7 @@ async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_flagged(tmp_pa
 @pytest.mark.slow
 async def test_a_page_whose_form_was_not_drawn_is_not_called_blank(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields(contents=b""))
-    async with Reader(ReadingLimits(probe_seconds=1)) as reader:
+    async with Reader(ReadingLimits(first_look_seconds=1)) as reader:
         reading = await reader.read(path, SHA256)
     assert [(page.text, page.is_blank) for page in reading.pages] == [("", False)]
 
