@@ -1,5 +1,8 @@
 """Searches a PDF for active content: scripts, launches, attachments, links and XFA forms.
 
+Scripts that only format fields (`harmless_scripts`) and links to documents beside the file are no
+active content.
+
 Every object of the file is examined, regardless of what refers to it. An action may belong to an
 outline item, follow a hundred other actions, or become reachable only through the repair of
 another reader. No action is executed, and nothing is fetched. The flags are for the rules and the
@@ -15,12 +18,17 @@ from pathlib import Path, PureWindowsPath
 
 import pikepdf
 
+from ingestion.reading.pdf.harmless_scripts import is_harmless_script
+
 MAX_OBJECTS_PER_FILE = 400_000  # that are examined; a book of 1,000 pages has a tenth of them
 MAX_FIELDS = 20_000  # of one form
 MAX_FIELD_DEPTH = 32  # fields within fields; forms have two or three levels
 DIRECT_OBJECT = (0, 0)  # the object and generation numbers of an object within another one
 # Part of a warning of qpdf's that concerns no object.
 OBJECT_COUNT_WARNING = "reported number of objects"
+# qpdf's warning of an object that the table places before the first one. PDFs of macOS have some.
+_OFFSET_WARNING = re.compile(r"\(object (\d+) \d+\): object has offset 0\b")
+_OBJECT_START = re.compile(rb"(?<!\d)(\d{1,10})[\s\0]+\d{1,5}[\s\0]+obj(?![a-z])")
 QPDF_ERRORS = (pikepdf.PdfError, pikepdf.PasswordError, RuntimeError, ValueError, MemoryError)
 
 # Flags by name: the kind of an action (/S), or of an annotation (/Subtype).
@@ -33,6 +41,7 @@ KIND_FLAGS = {
     "/RichMediaExecute": "embedded-file",
     "/FileAttachment": "embedded-file",
     "/GoToR": "file-link",
+    "/Thread": "file-link",  # only with a file
     "/ImportData": "remote",
     "/SubmitForm": "remote",
 }
@@ -48,29 +57,25 @@ KEY_FLAGS = {
 GLYPH_KEYS = {"/AF", "/EF"}  # may also be names of glyphs in a font, whose values are streams
 ADDRESS_KEYS = {"/URI", "/Base"}  # of a link, and of its base, either of which may be a script
 SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")  # of addresses that a viewer may run
+# The address of a button of a web page that was printed to PDF. It does nothing.
+_EMPTY_SCRIPT = re.compile(r"javascript:(?:void\(?0\)?)?;?")
 # A launch of such a file opens a document. A launch of any other file may start a program.
+SIBLING_KINDS = ("/Launch", "/GoToR", "/Thread")
 DOCUMENT_SUFFIXES = frozenset({
     ".pdf", ".doc", ".docx", ".odt", ".rtf", ".txt", ".xls", ".xlsx", ".ods", ".csv", ".ppt",
     ".pptx", ".odp", ".jpg", ".jpeg", ".png", ".tif", ".tiff",
 })  # fmt: skip
-MAX_SCRIPT_CHARACTERS = 2_000  # of a field's format; a longer script is not examined
-# Calls of the functions with which Acrobat formats and checks the entries of a form (JavaScript
-# for Acrobat API Reference, "AF" functions), with plain values as arguments, and nothing else.
-_VALUE = r"""(?:-?(?:\d++(?:\.\d*+)?|\.\d++)|true|false|null|"[^"\\\r\n]*"|'[^'\\\r\n]*')"""
-_VALUES = rf"(?:\s*+{_VALUE}\s*+(?:,\s*+{_VALUE}\s*+)*+)?"
-_ARGUMENT = rf"(?:{_VALUE}|new\s++Array\s*+\({_VALUES}\))"
-_FORMAT_CALL = (
-    r"AF(?:(?:Number|Percent|Date|Time|Special)_(?:Format|Keystroke)(?:Ex)?"
-    r"|Range_Validate|Simple_Calculate)"
-    rf"\s*+\((?:\s*+{_ARGUMENT}\s*+(?:,\s*+{_ARGUMENT}\s*+)*+)?\)\s*+;?\s*+"
-)
-_FORMAT_CALLS_ONLY = re.compile(rf"\s*+(?:{_FORMAT_CALL})++")
+# Keys of actions that run without a click, for example when a file or a page is opened.
+AUTOMATIC_KEYS = {"/OpenAction", "/AA"}
+CLICK_KEYS = {"/D", "/U"}  # of additional actions: the button of the mouse is pressed or released
+MAX_NEXT_ACTIONS = 1_000  # that follow one another
 _SIGNATURE_NAME = b"/Sig"
+_ACTIVE_NAMES = {*KIND_FLAGS, *KEY_FLAGS, *ADDRESS_KEYS, *AUTOMATIC_KEYS}
 # Any of the names above as qpdf writes it: without the escapes that a file may hide it behind.
 # Links to plain addresses are left out, because many files have hundreds of them.
 _ACTIVE_NAME = re.compile(
     rb"/(?!URI\s*(?:\((?:https?:|mailto:|tel:|www\.)|[/>]))(?:%b)(?![^\s()<>\[\]{}/%%])"
-    % b"|".join(sorted(name[1:].encode() for name in {*KIND_FLAGS, *KEY_FLAGS, *ADDRESS_KEYS}))
+    % b"|".join(sorted(name[1:].encode() for name in _ACTIVE_NAMES))
 )
 _XFA_SCRIPT = re.compile(rb"<(?:[\w.-]+:)?script\b")  # an XFA form is XML
 
@@ -82,12 +87,12 @@ def find_active_content(path: Path) -> frozenset[str]:
     """
     try:
         with pikepdf.open(path, password="") as opened:
-            return frozenset(_flags_of_file(opened))
+            return frozenset(_flags_of_file(opened, path))
     except QPDF_ERRORS:
         return frozenset({"unsearched"})
 
 
-def _flags_of_file(opened: pikepdf.Pdf) -> Iterator[str]:
+def _flags_of_file(opened: pikepdf.Pdf, path: Path) -> Iterator[str]:
     yield from _xfa_flags(opened.Root)
     yield from _portfolio_flags(opened)
     if len(opened.objects) > MAX_OBJECTS_PER_FILE:
@@ -105,11 +110,28 @@ def _flags_of_file(opened: pikepdf.Pdf) -> Iterator[str]:
                 yield from _flags_of_object(item)
         if isinstance(item, pikepdf.Stream) and "/F" in item:
             yield "remote"  # the stream's contents are in another file
-    if is_any_missing and any(OBJECT_COUNT_WARNING not in each for each in opened.get_warnings()):
+    if is_any_missing and _may_hide_objects(opened.get_warnings(), path):
         # For example an array in a thousand others, which qpdf gives up on and pdfium reads.
         yield "unsearched"
     if may_be_signed and any(map(is_signed_field, iter_form_fields(opened))):
         yield "digital-signature"
+
+
+def _may_hide_objects(warnings: list[str], path: Path) -> bool:
+    """Return whether another reader may find objects that qpdf did not.
+
+    An object without a place is none if its beginning is nowhere in the file.
+    """
+    explained = (_OFFSET_WARNING.search(each) for each in warnings)
+    missing = {int(each[1]) for each in explained if each}
+    others = [
+        each
+        for each in warnings
+        if OBJECT_COUNT_WARNING not in each and not _OFFSET_WARNING.search(each)
+    ]
+    if others or not missing:
+        return bool(others)
+    return any(int(found[1]) in missing for found in _OBJECT_START.finditer(path.read_bytes()))
 
 
 def _portfolio_flags(opened: pikepdf.Pdf) -> Iterator[str]:
@@ -148,40 +170,52 @@ def _flags_of_object(item: pikepdf.Object) -> Iterator[str]:
 
 def _flags_of_dictionary(item: pikepdf.Dictionary | pikepdf.Stream) -> Iterator[str]:
     """Yield the flags of one dictionary, without those of dictionaries inside it."""
-    is_format, is_link = _is_field_format(item), _is_document_link(item)
-    if is_link:
-        yield "file-link"
-    if not (is_format or is_link):
-        yield from _flag_of(KIND_FLAGS, item.get("/S"))
+    kind = item.get("/S")
+    is_harmless = kind == "/JavaScript" and is_harmless_script(item.get("/JS"))
+    if not (is_harmless or _is_sibling_link(item)):
+        yield from _flag_of(KIND_FLAGS, kind)
     yield from _flag_of(KIND_FLAGS, item.get("/Subtype"))
     for key, value in item.items():
         is_glyph = isinstance(value, pikepdf.Stream) and key in GLYPH_KEYS
-        if not (is_glyph or (is_format and key == "/JS")):
+        # The scripts in a tree of names are dictionaries of their own.
+        is_tree = key == "/JavaScript" and isinstance(value, pikepdf.Dictionary)
+        if not (is_glyph or is_tree or (is_harmless and key == "/JS")):
             yield from _flag_of(KEY_FLAGS, key)
         if key in ADDRESS_KEYS and _is_script_address(value):
             yield "javascript"
+        if key in AUTOMATIC_KEYS and _opens_address(key, value):
+            yield "remote"
 
 
-def _is_field_format(action: pikepdf.Object) -> bool:
-    """Return whether an action only formats or checks a field's entry with Acrobat's functions.
+def _opens_address(key: str, value: pikepdf.Object) -> bool:
+    """Return whether an action that runs without a click opens a web address."""
+    if key == "/AA" and isinstance(value, pikepdf.Dictionary):
+        waiting = [action for trigger, action in value.items() if trigger not in CLICK_KEYS]
+    else:
+        waiting = [value]
+    for _ in range(MAX_NEXT_ACTIONS):
+        if not waiting:
+            return False
+        action = waiting.pop()
+        if isinstance(action, pikepdf.Array):
+            waiting += list(action)
+        elif isinstance(action, pikepdf.Dictionary):
+            if action.get("/S") == "/URI":
+                return True
+            waiting += [action[name] for name in ("/Next",) if name in action]
+    return True  # so many actions are no document's
 
-    Many blank forms contain such actions, for a date or for a number with two decimals.
+
+def _is_sibling_link(action: pikepdf.Object) -> bool:
+    """Return whether an action opens a document beside the file, as converters write links.
+
+    It names the document by a relative path and passes no parameters to a program.
     """
-    script = action.get("/JS")
-    if action.get("/S") != "/JavaScript" or not isinstance(script, pikepdf.String):
+    kind, target = action.get("/S"), action.get("/F")
+    if kind == "/Thread" and target is None:
+        return True  # of the file itself
+    if kind not in SIBLING_KINDS or any(key in action for key in ("/Win", "/Unix", "/Mac")):
         return False
-    text = str(script)
-    return len(text) <= MAX_SCRIPT_CHARACTERS and _FORMAT_CALLS_ONLY.fullmatch(text) is not None
-
-
-def _is_document_link(action: pikepdf.Object) -> bool:
-    """Return whether an action launches a document beside the file, as converters write links.
-
-    Such a launch names a document by a relative path and passes no parameters to a program.
-    """
-    if action.get("/S") != "/Launch" or any(key in action for key in ("/Win", "/Unix", "/Mac")):
-        return False
-    target = action.get("/F")
     names = [target]
     if isinstance(target, pikepdf.Dictionary):
         keys = ("/F", "/UF", "/DOS", "/Unix", "/Mac", "/FS")
@@ -199,7 +233,8 @@ def _is_relative_document(name: object) -> bool:
 def _is_script_address(address: object) -> bool:
     """Return whether a viewer may run this address. Viewers ignore white space and case."""
     plain = re.sub(r"[\x00-\x20]", "", str(address)).casefold()
-    return isinstance(address, pikepdf.String) and plain.startswith(SCRIPT_SCHEMES)
+    is_script = isinstance(address, pikepdf.String) and plain.startswith(SCRIPT_SCHEMES)
+    return is_script and _EMPTY_SCRIPT.fullmatch(plain) is None
 
 
 def _flag_of(flags: Mapping[str, str], name: object) -> Iterator[str]:

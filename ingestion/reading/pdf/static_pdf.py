@@ -14,11 +14,14 @@ MAX_SCANNED_BYTES = 1_000_000  # a scan of more bytes costs as much as a search 
 _ACTIVE_NAME = re.compile(
     # An address that a viewer may run as a script. Plain web addresses are in many files.
     rb"/(?:URI(?![\s\0]*(?:\((?:https?:|mailto:|tel:|www\.)|[/>]))"
-    rb"|JavaScript|Launch|GoToE|GoToR|SubmitForm|ImportData|Rendition|RichMedia|OnInstantiate"
+    rb"|JavaScript|Launch|GoToE|GoToR|Thread|SubmitForm|ImportData|Rendition|RichMedia|OnInstantiate"
     rb"|EmbeddedFiles|AF|EF|FileAttachment|XFA|NeedsRendering|Sig|XRef|ObjStm"
     # The file with a stream's contents. In an annotation, the same key has a small number.
     rb"|F(?![^\s\0()<>\[\]{}/%])(?![\s\0]*\d+[\s\0]*[/>]))"
 )
+# An action that may run without a click. An array is a place in the file, and no action.
+_AUTOMATIC_ACTION = re.compile(rb"/(?:OpenAction(?![\s\0]*\[)|AA(?![^\s\0()<>\[\]{}/%]))")
+_ANY_ADDRESS_NAMES = {b"/URI", b"/OpenAction", b"/AA"}
 _ESCAPED_NAME = re.compile(rb"/[A-Za-z]*#[4-7][0-9A-Fa-f][A-Za-z0-9#]*")
 _ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
 
@@ -32,8 +35,10 @@ def is_static(path: Path) -> bool:
         content = file.read(MAX_SCANNED_BYTES + 1)
     if len(content) > MAX_SCANNED_BYTES or _ACTIVE_NAME.search(content):
         return False
-    names = (
+    if b"/URI" in content and _AUTOMATIC_ACTION.search(content):
+        return False  # the action may open a web address
+    names = [
         _ESCAPE.sub(lambda escape: bytes.fromhex(escape[1].decode()), name[0])
         for name in _ESCAPED_NAME.finditer(content)
-    )
-    return not any(map(_ACTIVE_NAME.match, names))
+    ]
+    return not any(_ACTIVE_NAME.match(name) or name in _ANY_ADDRESS_NAMES for name in names)

@@ -232,6 +232,12 @@ def test_a_link_that_runs_a_script_is_found(tmp_path, address, how):
     assert find_active_content(path) == {"javascript"}
 
 
+@pytest.mark.parametrize("address", ["javascript:void(0)", "javascript:void 0;", "JavaScript:;"])
+def test_the_address_of_a_button_of_a_printed_web_page_sets_no_flag(tmp_path, address):
+    path = save(tmp_path, rewrite(make_pdf(), link_to(address)))
+    assert find_active_content(path) == frozenset()
+
+
 @pytest.mark.parametrize(
     "escape", [rb"(\152avascript:alert\(1\))", b"<6a6176617363726970743a782829>"]
 )
@@ -260,18 +266,40 @@ def test_a_link_to_the_web_sets_no_flag_and_needs_no_search(tmp_path, address):
     assert find_active_content(path) == frozenset()
 
 
-def launches(**action):
+def opens(kind, **action):
     def add(pdf):
-        pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.Launch, **action)
+        pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name(f"/{kind}"), **action)
 
     return add
 
 
+@pytest.mark.parametrize("kind", ["Launch", "GoToR", "Thread"])
 @pytest.mark.parametrize("name", ["protocol.pdf", "../annex/Table 1.DOCX", "site/labs.xlsx"])
-def test_a_launch_of_a_relative_document_is_flagged_as_a_file_link(tmp_path, name):
+def test_a_link_to_a_document_beside_the_file_sets_no_flag(tmp_path, name, kind):
     for target in (name, pikepdf.Dictionary(Type=pikepdf.Name.Filespec, F=name, UF=name)):
-        path = save(tmp_path, rewrite(make_pdf(), launches(F=target)))
-        assert find_active_content(path) == {"file-link"}
+        path = save(tmp_path, rewrite(make_pdf(), opens(kind, F=target)))
+        assert find_active_content(path) == frozenset()
+
+
+@pytest.mark.parametrize("kind", ["GoToR", "Thread"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\\\\203.0.113.9\\share\\protocol.pdf",
+        "//203.0.113.9/share/protocol.pdf",
+        "C:\\windows\\notes.pdf",
+        "/home/notes.pdf",
+        "http://example.org/protocol.pdf",
+    ],
+)
+def test_a_link_to_a_file_elsewhere_is_flagged_as_a_file_link(tmp_path, kind, name):
+    path = save(tmp_path, rewrite(make_pdf(), opens(kind, F=name, D=[0, pikepdf.Name.Fit])))
+    assert find_active_content(path) == {"file-link"}
+
+
+def test_an_article_within_the_file_sets_no_flag(tmp_path):
+    path = save(tmp_path, rewrite(make_pdf(), opens("Thread", D=0)))
+    assert find_active_content(path) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -291,7 +319,7 @@ def test_a_launch_of_a_relative_document_is_flagged_as_a_file_link(tmp_path, nam
     ],
 )
 def test_any_other_launch_is_flagged_as_a_launch(tmp_path, action):
-    path = save(tmp_path, rewrite(make_pdf(), launches(**action)))
+    path = save(tmp_path, rewrite(make_pdf(), opens("Launch", **action)))
     assert find_active_content(path) == {"launch"}
 
 
@@ -320,6 +348,7 @@ FORMATS = (
     'AFNumber_Format(2, 0, 0, 0, "", true);',
     "AFNumber_Keystroke(2, 0, 0, 0, '', true)",
     "AFPercent_Format(1.5, 0)",
+    'AFNumber_Format(2, 2, 0, 0, "\\u20ac ", true);',
     'AFDate_FormatEx("mm/dd/yyyy");',
     'AFDate_KeystrokeEx("mm/dd/yyyy");\nAFDate_FormatEx("mm/dd/yyyy");',
     "AFTime_Format(0)",
@@ -347,11 +376,12 @@ def test_a_form_that_only_formats_its_fields_sets_no_flag(tmp_path, how):
         "AFNumber_Format(this.submitForm('http://example.org'), 0)",
         'AFDate_FormatEx("mm" + app.alert(1))',
         'AFDate_FormatEx("\\" + app.alert(1) + "")',
+        'AFDate_FormatEx("\\u002" + app.alert(1) + "")',
         'AFSimple_Calculate("SUM", new Array(app))',
         "AFNumber_Format = app.alert",
         "AFOwn_Format(1)",
         "",
-        "AFNumber_Format(2);" + " " * 2_000,
+        "AFNumber_Format(2);" + " " * 6_000,
         "AFNumber_Format(" + "1" * 1_900,
         "AFNumber_Format(1) " * 100 + "!",
     ],
@@ -371,8 +401,194 @@ def test_an_action_that_follows_a_format_is_examined(tmp_path):
     assert find_active_content(save(tmp_path, rewrite(make_pdf(), add))) == {"javascript"}
 
 
-def test_a_format_in_a_stream_is_flagged(tmp_path):
+def in_a_stream(text):
     def add(pdf):
-        pdf.Root.OpenAction = action(pdf.make_stream(FORMATS[0].encode()))
+        pdf.Root.OpenAction = action(pdf.make_stream(text))
 
-    assert find_active_content(save(tmp_path, rewrite(make_pdf(), add))) == {"javascript"}
+    return add
+
+
+def test_a_format_in_a_stream_sets_no_flag(tmp_path):
+    path = save(tmp_path, rewrite(make_pdf(), in_a_stream(FORMATS[0].encode())))
+    assert find_active_content(path) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"app.alert(1)",
+        FORMATS[0].encode() + b"\xff",
+        FORMATS[0].encode("utf-16"),
+        (FORMATS[0] * 200).encode(),
+        b"",
+    ],
+)
+def test_any_other_script_in_a_stream_is_flagged(tmp_path, text):
+    path = save(tmp_path, rewrite(make_pdf(), in_a_stream(text)))
+    assert find_active_content(path) == {"javascript"}
+
+
+# The shape of what LiveCycle Designer writes into each form, in the version of another release.
+STRINGS = """if (typeof(this.ADBE) == "undefined")
+   this.ADBE = new Object();
+ADBE.LANGUAGE = "DEU";
+ADBE.Viewer_string_Title = "Adobe Acrobat";
+ADBE.Reader_string_Need_New_Version_Msg = "Diese Datei braucht eine neuere Version.";
+"""
+VARIABLES = """if (typeof(ADBE.Reader_Value_Asked) == "undefined")
+   ADBE.Reader_Value_Asked = false;
+if (typeof(ADBE.Reader_Need_Version) == "undefined" || ADBE.Reader_Need_Version < 8.1)
+{
+   ADBE.Reader_Need_Version = 8.1;
+   ADBE.Reader_Value_New_Version_URL = "http://cgi.adobe.com/special/acrobat/update";
+   ADBE.SYSINFO = "?p=" + app.platform + "&v=" + app.viewerVersion + "&w=" + "XFA1_6";
+}
+"""
+CHECK = """if (typeof(xfa_installed) == "undefined" || xfa_version < 2.5)
+{
+   if (app.viewerType == "Reader")
+   {
+      if (ADBE.Reader_Value_Asked != true)
+      {
+         if (app.viewerVersion < 6.0)
+         {
+            if (app.alert(ADBE.Viewer_Form_string_Reader_5x, 1, 1) == 1)
+               this.getURL(ADBE.Reader_Value_New_Version_URL + ADBE.SYSINFO, false);
+            ADBE.Reader_Value_Asked = true;
+         }
+         else if (app.alert(ADBE.Viewer_Form_string_Reader_601, 1, 1) == 1)
+            app.findComponent({cType:"Plugin", cName:"XFA", cVer:"2.5"});
+      }
+   }
+   else
+      app.launchURL(ADBE.Viewer_Value_New_Version_URL + ADBE.SYSINFO, true);
+}
+"""
+
+
+def with_document_scripts(*texts):
+    def add(pdf):
+        names = []
+        for number, text in enumerate(texts):
+            stream = pdf.make_stream(text.encode())
+            names += [f"!ADBE::{number}", pdf.make_indirect(action(stream))]
+        pdf.Root.Names = pikepdf.Dictionary(
+            JavaScript=pdf.make_indirect(pikepdf.Dictionary(Names=names))
+        )
+
+    return add
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_the_check_of_versions_that_livecycle_designer_writes_sets_no_flag(tmp_path, how):
+    path = tmp_path / "form.pdf"
+    with pikepdf.open(io.BytesIO(make_pdf())) as pdf:
+        with_document_scripts(STRINGS, VARIABLES, CHECK)(pdf)
+        pdf.save(path, **WRITTEN[how])
+    assert find_active_content(path) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("script", "old", "new"),
+    [
+        (STRINGS, '"DEU"', '"DEU" + app.alert(1)'),
+        (STRINGS, '"DEU"', '"\\" + app.alert(1) + "'),
+        (STRINGS, "ADBE.LANGUAGE", "app.alert"),
+        (STRINGS, "new Object()", "new Function()"),
+        (VARIABLES, "http://cgi.adobe.com", "http://cgi.adobe.com.example.org"),
+        (VARIABLES, "http://cgi.adobe.com", "http://example.org/adobe.com"),
+        (VARIABLES, "http://cgi.adobe.com", "javascript:"),
+        (VARIABLES, "ADBE.Reader_Need_Version = 8.1", 'ADBE.New_URL = "http://example.org"'),
+        (VARIABLES, '"?p="', '"@example.org/"'),
+        (VARIABLES, "app.platform", "app.alert(1)"),
+        (CHECK, "this.getURL(ADBE.Reader_Value_New_Version_URL", 'this.getURL("http://e.org/"'),
+        (CHECK, "this.getURL(ADBE.Reader_Value_New_Version_URL", "this.getURL(ADBE.LANGUAGE"),
+        (CHECK, "app.launchURL", "this.submitForm"),
+        (CHECK, "ADBE.Reader_Value_Asked = true;", "ADBE.Reader_Value_Asked = true; eval(x);"),
+    ],
+)
+def test_a_check_of_versions_that_does_anything_else_is_flagged(tmp_path, script, old, new):
+    assert old in script
+    path = save(tmp_path, rewrite(make_pdf(), with_document_scripts(script.replace(old, new, 1))))
+    assert find_active_content(path) == {"javascript"}
+
+
+def test_a_script_beside_harmless_ones_is_flagged(tmp_path):
+    path = save(tmp_path, rewrite(make_pdf(), with_document_scripts(STRINGS, "app.alert(1)")))
+    assert find_active_content(path) == {"javascript"}
+
+
+def automatic(where, **action):
+    def add(pdf):
+        found = pdf.make_indirect(
+            pikepdf.Dictionary(S=pikepdf.Name.URI, URI="https://example.org/", **action)
+        )
+        link = pikepdf.Dictionary(
+            Type=pikepdf.Name.Annot, Subtype=pikepdf.Name.Link, Rect=[0, 0, 9, 9]
+        )
+        if where == "opened":
+            pdf.Root.OpenAction = found
+        elif where == "next":
+            pdf.Root.OpenAction = harmless(Next=[harmless(), found])
+        elif where == "page":
+            pdf.pages[0].AA = pikepdf.Dictionary(O=found)
+        elif where == "pointer":
+            link.AA = pikepdf.Dictionary(E=found)
+        elif where == "click":
+            link.A = found
+        else:
+            link.AA = pikepdf.Dictionary(U=found)
+        pdf.pages[0].Annots = pdf.make_indirect([link])
+
+    return add
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+@pytest.mark.parametrize("where", ["opened", "next", "page", "pointer"])
+def test_a_web_address_that_opens_by_itself_is_flagged(tmp_path, where, how):
+    path = tmp_path / "file.pdf"
+    with pikepdf.open(io.BytesIO(make_pdf())) as pdf:
+        automatic(where)(pdf)
+        pdf.save(path, **WRITTEN[how])
+    assert not is_static(path)
+    assert find_active_content(path) == {"remote"}
+
+
+@pytest.mark.parametrize("where", ["click", "button"])
+def test_a_web_address_that_a_person_clicks_sets_no_flag(tmp_path, where):
+    path = save(tmp_path, rewrite(make_pdf(), automatic(where)))
+    assert find_active_content(path) == frozenset()
+
+
+def test_opening_at_a_place_of_the_file_sets_no_flag(tmp_path):
+    def add(pdf):
+        automatic("click")(pdf)
+        pdf.Root.OpenAction = [pdf.pages[0].obj, pikepdf.Name.Fit]
+
+    path = save(tmp_path, rewrite(make_pdf(), add))
+    assert is_static(path)
+    assert find_active_content(path) == frozenset()
+
+
+def without_a_place(content, number):
+    """Return a file whose table places this object at the beginning of the file, as macOS does."""
+    start = content.index(b"xref\n") if b"xref\n" in content else 0
+    line = content.index(b"\n", content.index(b"0 ", start)) + 1 + 20 * number
+    return content[:line] + b"0" * 10 + content[line + 10 :]
+
+
+def test_an_object_without_a_place_that_is_nowhere_in_the_file_sets_no_flag(tmp_path):
+    """PDFs of macOS have objects that were never written. Nothing can be in them."""
+    content = hostile.one_page_pdf(hostile.INNOCENT_CONTENT, b"null").replace(
+        b"5 0 obj\nnull\nendobj\n", b" " * len(b"5 0 obj\nnull\nendobj\n")
+    )
+    path = save(tmp_path, without_a_place(content, 5))
+    with pikepdf.open(path) as pdf:
+        assert None in list(pdf.objects)
+    assert find_active_content(path) == frozenset()
+
+
+def test_an_object_without_a_place_that_is_in_the_file_is_flagged_as_unsearched(tmp_path):
+    content = hostile.one_page_pdf(hostile.INNOCENT_CONTENT, b"<</S /JavaScript /JS (x)>>")
+    path = save(tmp_path, without_a_place(content, 5))
+    assert "unsearched" in find_active_content(path)
