@@ -25,6 +25,7 @@ BENCHES = {  # with their titles in the report
     "page_images": "Page images, beside Tesseract, OCRmyPDF and RapidOCR",
     "judging": "The cost of a born-digital page, beside an earlier state",
     "stage_times": "The stages of reading a page, beside their budgets",
+    "hostile": "Hostile and damaged files, with sound documents among them",
     "binders": "The division of files with several documents, beside a cut at each page",
     "languages": "Scans in other languages, beside Tesseract that is told the language",
     "ledger": "The ledger, beside the bare driver and hashing",

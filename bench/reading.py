@@ -25,7 +25,12 @@ import pikepdf
 
 from bench.documents.digital_signatures import sign
 from bench.documents.generated import make_documents
-from bench.documents.hostile import make_hostile_files
+from bench.documents.hostile import (
+    CORPUS,
+    HOSTILE_KINDS,
+    load_corpus_files,
+    make_hostile_files,
+)
 from bench.documents.scans import join, make_scans, render_pages, repeat_pages
 from bench.installation.process import Used, run_counted
 from bench.results.report import Row, compare, not_measured, program, run_benchmark
@@ -37,9 +42,7 @@ from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from samples.pages import PAGES
 
-CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, if present
 NO_CORPUS = "the corpus is absent"
-HOSTILE_KINDS = {"hostile", "corrupt", "encrypted"}  # of the corpus
 ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}  # for Tesseract, on every side
 SEED = "reading"
 PACKET_KINDS = ("office", "clean", "office", "fax")  # of the pages of a packet, in turn
@@ -147,7 +150,9 @@ def born_digital(bench: ReadingBench) -> Iterator[Row]:
         for n, document in enumerate(make_documents(GENERATED_DOCUMENTS, SEED))
     }
     packet = dict(islice(generated.items(), len(PAGES)))
-    real = {name: file for name, file in _corpus_files({"born-digital"}).items() if has_text(file)}
+    real = {
+        name: file for name, file in load_corpus_files({"born-digital"}).items() if has_text(file)
+    }
     if real:  # without files in which pypdf finds no text, for which we use OCR
         both = {**real, **packet}
         yield from _compare_text(bench, "real files and a packet of ours", both, minimum=4)
@@ -270,7 +275,7 @@ def memory(bench: ReadingBench) -> Iterator[Row]:
 
 def survival(bench: ReadingBench) -> Iterator[Row]:
     """Compare innocent documents among hostile files with the same documents by themselves."""
-    bad = {**make_hostile_files(), **_corpus_files(HOSTILE_KINDS)}
+    bad = {**make_hostile_files(), **load_corpus_files(HOSTILE_KINDS)}
     if bench.more_hostile:
         bad |= {path.name: path.read_bytes() for path in bench.more_hostile.iterdir()}
     scanned = _pages(INNOCENT_SCANS)
@@ -318,15 +323,6 @@ def _pages(count: int, kinds: Sequence[str] = PACKET_KINDS) -> list[bytes]:
 def _count_pages(content: bytes) -> int:
     with pikepdf.open(io.BytesIO(content)) as document:
         return len(document.pages)
-
-
-def _corpus_files(kinds: set[str]) -> Mapping[str, bytes]:
-    if not CORPUS.exists():
-        return {}
-    rows = json.loads((CORPUS / "manifest.json").read_text())
-    return {
-        row["file"]: (CORPUS / row["file"]).read_bytes() for row in rows if row["kind"] in kinds
-    }
 
 
 PARTS = {

@@ -4,12 +4,16 @@ The corpus has real ones. These are generated and need no corpus.
 """
 
 import io
+import json
 import zipfile
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 
 import pikepdf
 
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"  # real documents, if present
+HOSTILE_KINDS = {"hostile", "corrupt", "encrypted"}  # of the corpus
 # Fills a page with a tiling pattern.
 PATTERN_FILL = b"/Pattern cs /P scn 0 0 612 792 re f"
 TILE_STEP_POINTS = 0.001  # between tiles of one point: no renderer finishes
@@ -25,6 +29,16 @@ def make_hostile_files() -> Mapping[str, bytes]:
         "bomb.pdf": _double_flate_bomb(),
         "endless.pdf": _endless_tiling(),
         "million-pages.pdf": _million_pages(),
+    }
+
+
+def load_corpus_files(kinds: set[str]) -> Mapping[str, bytes]:
+    """Return the files of the corpus of these kinds by name, or none if it is absent."""
+    if not CORPUS.exists():
+        return {}
+    rows = json.loads((CORPUS / "manifest.json").read_text())
+    return {
+        row["file"]: (CORPUS / row["file"]).read_bytes() for row in rows if row["kind"] in kinds
     }
 
 

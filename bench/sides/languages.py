@@ -101,7 +101,11 @@ def read_plain_page(path: Path, language: str) -> str:
 
 async def _read(paths: Sequence[Path]) -> list[DocumentReading | None]:
     limits = replace(
-        LIMITS, languages=LANGUAGES, page_seconds=PAGE_SECONDS, task_seconds=TASK_SECONDS
+        LIMITS,
+        languages=LANGUAGES,
+        page_seconds=PAGE_SECONDS,
+        engine_seconds=PAGE_SECONDS,
+        task_seconds=TASK_SECONDS,
     )
     async with Reader(limits) as reader:
         found = await asyncio.gather(*(reader.read(path, path.stem) for path in paths))

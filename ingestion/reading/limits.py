@@ -12,8 +12,8 @@ MAX_PAGES_PER_TASK = 4  # that one task reads by OCR
 class ReadingLimits:
     """The limits on files, pages, processor time and memory, and the configuration of OCR.
 
-    Limits on probing and on pages count seconds of the processor, and `task_seconds` counts
-    seconds of the clock.
+    Limits on looks and pages count seconds of the processor, and `task_seconds` counts seconds of
+    the clock.
     """
 
     max_bytes: int = 50_000_000  # of one file
@@ -42,7 +42,11 @@ class ReadingLimits:
     # Of the first look at one page: its probe, its first OCR, or a stage that was deferred. After a
     # longer look, the page is read again in a task of its own, without what took so long.
     first_look_seconds: float = 10.0
-    page_seconds: float = 30.0  # of another look, which is 15 times the 99th percentile of a page
+    page_seconds: float = 20.0  # of another look, which is 4 times the 99th percentile of a page
+    # Seconds of the clock for the OCR of a page by Tesseract. On a busy host, the same page takes
+    # several times as long as on an idle one.
+    engine_seconds: float = 24.0
+    office_seconds: float = 30.0  # of the processor, to render a word processor's document
     memory_bytes: int = 1_350_000_000  # address space of a process, and of the OCR it starts
 
     @property

@@ -134,7 +134,7 @@ def make_sandbox(folder: Path, source: Path, name: str) -> list[str]:
 
 def _render(path: Path, suffix: str, target: Path, limits: ReadingLimits) -> str:
     """Render a document in isolation. Returns why it failed, or ""."""
-    seconds = max(1, round(limits.page_seconds))
+    seconds = max(1, round(limits.office_seconds))
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="office-") as name:
         folder = Path(name)
         (folder / "profile" / "user").mkdir(parents=True)

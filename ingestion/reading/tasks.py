@@ -57,9 +57,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-# Of a page's time limit that the OCR engine may take. The rest is for rendering and for marks.
-ENGINE_TIME_SHARE = 0.8
-
 
 @dataclass(frozen=True, slots=True)
 class TaskFault:
@@ -188,7 +185,7 @@ def _read_scan(  # noqa: PLR0913 - the page, and the engines that read it
             raster,
             page,
             engines.get(language),
-            limits.page_seconds * ENGINE_TIME_SHARE,
+            limits.engine_seconds,
             languages=engines,
             expected=language,
             second_engine=second,

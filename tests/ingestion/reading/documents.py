@@ -19,7 +19,7 @@ from ingestion.reading.merge import merge_pages
 from ingestion.reading.results import DocumentReading, Unreadable
 
 # On a busy machine, OCR of a page may take longer than production permits.
-LIMITS = ReadingLimits(page_seconds=300.0, task_seconds=900.0)
+LIMITS = ReadingLimits(page_seconds=300.0, engine_seconds=240.0, task_seconds=900.0)
 LINES = (
     "INVESTIGATOR AGREEMENT",
     "Protocol number SLX-301, version 3.0 dated 12 August 2024",

@@ -65,7 +65,9 @@ def read_documents(folder, contents):
 def read_all(files):
     """Return the readings of files, made in the pool of parser processes as in production."""
     # On a busy machine, OCR of a page may take longer than production permits.
-    limits = ReadingLimits(processes=2, page_seconds=300.0, task_seconds=900.0)
+    limits = ReadingLimits(
+        processes=2, page_seconds=300.0, engine_seconds=240.0, task_seconds=900.0
+    )
 
     async def read_in_pool():
         async with Reader(limits) as reader:
