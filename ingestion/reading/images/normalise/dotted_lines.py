@@ -12,17 +12,22 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from ingestion.reading.images.binarise import threshold
+from ingestion.reading.images.binarise import ANALYSIS_DPI, Components, threshold
 from ingestion.reading.images.render import POINTS_PER_INCH, GreyArray, PageRaster
 
 SEARCH_DPI = 150  # at which dots are searched
 INK_BRIGHTNESS = 0.75  # of the paper, below which a pixel is ink; dots are paler than letters
 MAX_DOT_POINTS = 2.2  # of a dot, across and down
+# Of a dot to the height of the usual letter, so that no letter of small print is taken for a dot.
+MAX_DOT_SHARE = 0.4
+USUAL_LETTER_POINTS, MIN_LETTERS = 5.0, 30  # of a page with fewer letters
 MAX_DASH_POINTS, MAX_DASH_THICKNESS_POINTS = 5.0, 1.5
-MIN_LINE_DOTS = 7
+# The fragments of pale letters have at most 11 dots in a line, of unequal pitch and length.
+MIN_LINE_DOTS = 12
+MAX_PITCH_DEVIATION, MAX_LENGTH_DEVIATION = 0.12, 0.45  # standard deviations, in means
 MIN_SHORT_LINE_DOTS, MAX_PITCH_DIFFERENCE = 4, 0.15  # of the pitch, beside a longer line
 MAX_PITCH_POINTS = 9.0  # from the middle of a dot to that of the next one
-MIN_PITCH_SHARE, MAX_PITCH_SHARE = 0.6, 1.5  # of the median pitch of a line
+MIN_PITCH_SHARE, MAX_PITCH_SHARE = 0.7, 1.35  # of the median pitch of a line
 MAX_SLOPE = 0.06  # of a line; a page with more was deskewed
 MAX_OFFSET_POINTS = 0.6  # of a dot from the middle of the one before it, across the line
 # Of dots that print conceals between two lines of dots.
@@ -45,10 +50,11 @@ class _Dots(NamedTuple):
     thickness: FloatArray
 
 
-def remove_dotted_lines(raster: PageRaster) -> PageRaster | None:
+def remove_dotted_lines(raster: PageRaster, letters: Components) -> PageRaster | None:
     """Return a page without its dotted lines, or None if it has none.
 
-    The page has dark ink on light paper, and level lines.
+    The page has dark ink on light paper, and level lines. `letters` are those of the page at
+    `ANALYSIS_DPI`: a dot is much smaller than the usual letter.
     """
     small = raster.downsampled(SEARCH_DPI)
     scale = small.dpi / POINTS_PER_INCH
@@ -57,27 +63,42 @@ def remove_dotted_lines(raster: PageRaster) -> PageRaster | None:
     _, _, stats, centres = cv2.connectedComponentsWithStats(ink, connectivity=8)
     width, height = (stats[1:, side] for side in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT))
     x, y = centres[1:].T
-    dots = np.zeros_like(ink)
-    count = 0
-    for is_vertical in (False, True):
-        sides = (y, x, height, width) if is_vertical else (x, y, width, height)
-        is_dash = (sides[2] <= MAX_DASH_POINTS * scale) & (
-            sides[3] <= MAX_DASH_THICKNESS_POINTS * scale
-        )
-        is_dot = (sides[2] <= MAX_DOT_POINTS * scale) & (sides[3] <= MAX_DOT_POINTS * scale)
-        found = _Dots(*(side[is_dash | is_dot] for side in sides))
-        for line in _find_lines(found, scale):
-            count += len(line.along)
-            half_length, half_thickness = line.length.max() / 2, line.thickness.max() / 2
-            across = zip(line.across - half_thickness, line.across + half_thickness, strict=True)
-            along = zip(line.along - half_length, line.along + half_length, strict=True)
-            for a, b in zip(along, across, strict=True):
-                (left, right), (top, bottom) = (b, a) if is_vertical else (a, b)
-                dots[_pixels(top, bottom), _pixels(left, right)] = 1
-    if count < MIN_PAGE_DOTS:
+    max_dot = _max_dot_points(letters) * scale
+    across = _find_lines(_choose_dots(_Dots(x, y, width, height), max_dot, scale), scale)
+    down = _find_lines(_choose_dots(_Dots(y, x, height, width), max_dot, scale), scale)
+    if sum(len(line.along) for line in (*across, *down)) < MIN_PAGE_DOTS:
         return None
+    dots = np.zeros_like(ink)
+    for line in across:
+        _draw(dots, line)
+    for line in down:
+        _draw(dots.T, line)
     mask = cv2.resize(dots, raster.grey.shape[::-1], interpolation=cv2.INTER_NEAREST)
     return replace(raster, grey=_paint_paper(raster.grey, mask, paper))
+
+
+def _max_dot_points(letters: Components) -> float:
+    """Return the largest height and width of a dot on a page with these letters."""
+    letter_points = USUAL_LETTER_POINTS
+    if len(letters.height) >= MIN_LETTERS:
+        letter_points = float(np.median(letters.height)) * POINTS_PER_INCH / ANALYSIS_DPI
+    return min(MAX_DOT_POINTS, MAX_DOT_SHARE * letter_points)
+
+
+def _choose_dots(found: _Dots, max_dot: float, scale: float) -> _Dots:
+    """Return the components that are as small as dots, or dashes in the direction of the lines."""
+    is_dot = (found.length <= max_dot) & (found.thickness <= max_dot)
+    is_dash = found.length <= MAX_DASH_POINTS * scale
+    is_dash &= found.thickness <= min(MAX_DASH_THICKNESS_POINTS * scale, max_dot)
+    return _Dots(*(values[is_dot | is_dash] for values in found))
+
+
+def _draw(mask: NDArray[np.uint8], line: _Dots) -> None:
+    """Draw the dots of a horizontal line in a mask, or of a vertical one in a transposed mask."""
+    half_length, half_thickness = line.length.max() / 2, line.thickness.max() / 2
+    for x, y in zip(line.along, line.across, strict=True):
+        rows = _pixels(y - half_thickness, y + half_thickness)
+        mask[rows, _pixels(x - half_length, x + half_length)] = 1
 
 
 def _pixels(first: float, last: float) -> slice:
@@ -103,7 +124,7 @@ def _find_lines(dots: _Dots, scale: float) -> list[_Dots]:
         if len(chain) >= MIN_SHORT_LINE_DOTS:
             parts += _regular_parts(np.array(chain), dots.along)
     pitches = np.array([np.diff(dots.along[part]).mean() for part in parts])
-    known = pitches[np.array([len(part) >= MIN_LINE_DOTS for part in parts], bool)]
+    known = pitches[np.array([_is_evident(dots, part) for part in parts], bool)]
     if not len(known):
         return []
     differences = np.abs(pitches[:, None] / known[None] - 1).min(axis=1)
@@ -113,6 +134,16 @@ def _find_lines(dots: _Dots, scale: float) -> list[_Dots]:
         if difference <= MAX_PITCH_DIFFERENCE
     ]
     return [*lines, *_find_concealed(lines, scale)]
+
+
+def _is_evident(dots: _Dots, part: IntArray) -> bool:
+    """Return whether dots are a line without doubt, whose pitch other lines may have."""
+    gaps, lengths = np.diff(dots.along[part]), dots.length[part]
+    return bool(
+        len(part) >= MIN_LINE_DOTS
+        and gaps.std() <= MAX_PITCH_DEVIATION * gaps.mean()
+        and lengths.std() <= MAX_LENGTH_DEVIATION * lengths.mean()
+    )
 
 
 def _find_concealed(lines: Sequence[_Dots], scale: float) -> Iterator[_Dots]:

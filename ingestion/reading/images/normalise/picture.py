@@ -39,9 +39,9 @@ def normalise_page(raster: PageRaster, page: PageReading) -> tuple[PageVariant, 
     variant = PageVariant.of(raster, page, small=small)
     letters = find_letters(variant.flat)
     if len(letters.label) < MIN_LETTERS:
-        return _without_dotted_lines(variant), tone
+        return _without_dotted_lines(variant, letters), tone
     variant = level_lines(variant, letters, is_photograph=is_photograph)
-    variant = _without_dotted_lines(variant)
+    variant = _without_dotted_lines(variant, letters)
     return _refine(variant, bilevel=bilevel, sharp=not is_photograph), tone
 
 
@@ -57,8 +57,8 @@ def level_lines(
     return variant
 
 
-def _without_dotted_lines(variant: PageVariant) -> PageVariant:
-    cleared = remove_dotted_lines(variant.raster)
+def _without_dotted_lines(variant: PageVariant, letters: Components) -> PageVariant:
+    cleared = remove_dotted_lines(variant.raster, letters)
     return variant.corrected(cleared, CorrectionKind.DOTTED_LINES) if cleared else variant
 
 

@@ -17,6 +17,7 @@ from ingestion.reading.images.normalise.line_shape import measure_line_shape
 from ingestion.reading.images.normalise.picture import normalise_page
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.results import Box, CorrectionKind, PageReading, TextSource, Word
+from samples.binders import place_four_on_a_sheet
 from tests.ingestion.reading.documents import LINES, make_pdf, make_scan, read, render, save, skew
 
 TEXT = (*LINES, *(f"{number}. {line}" for number, line in enumerate(LINES, start=1)))
@@ -191,4 +192,10 @@ def test_the_dots_of_leaders_and_rules_are_removed_and_the_print_remains():
 def test_the_dots_of_print_remain():
     lines = ["i. j. e. g. i.e. ... a.b.c.d.e.f.g.h. 1.2.3.4.5.6.7 : : ; ; iii xiii"] * 20
     grey = soft(np.asarray(render(make_pdf(lines=lines), 300)))
+    assert CorrectionKind.DOTTED_LINES not in list_corrections(grey)
+
+
+def test_no_letter_of_small_print_is_taken_for_a_dot():
+    pages = [make_pdf(lines=TEXT * 2)] * 4
+    grey = soft(np.asarray(render(place_four_on_a_sheet(pages), 300)))
     assert CorrectionKind.DOTTED_LINES not in list_corrections(grey)
