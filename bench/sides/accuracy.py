@@ -8,13 +8,15 @@ kind. Both print JSON. Every value that was not read exactly is named on stderr.
 
 import argparse
 import asyncio
+import importlib.util
 import json
+import os
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean
 
@@ -40,6 +42,14 @@ GROUPS = ("clean", "office", "fax", "photo")
 TEXT_LAYER, CLEAN, NOISY = "text layer", "clean", "noisy"
 ENGINE_SECONDS = 60.0  # for one page
 SEED = "accuracy"
+
+
+def with_second_engine(limits: ReadingLimits) -> ReadingLimits:
+    """Return the limits with the second OCR engine, if it is installed (`requirements-ocr.txt`)."""
+    if not importlib.util.find_spec("rapidocr"):
+        return limits
+    folder = Path(tempfile.gettempdir()) / f"bench-second-engine-{os.getuid()}"
+    return replace(limits, second_engine=folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +141,7 @@ def _measure_values(group: str, found: Sequence[BenchDocument]) -> Values:
                 content = scan_document(content, group, f"{SEED} {number}")
             paths.append(Path(name) / f"{number:03}.pdf")
             paths[-1].write_bytes(content)
-        readings = asyncio.run(read_files(paths))
+        readings = asyncio.run(read_files(paths, with_second_engine(LIMITS)))
     outcomes = Counter[str]()
     known = {name for document in found for name in document.values}
     for document, reading in zip(found, readings, strict=True):

@@ -12,7 +12,6 @@ group `real` consists of the pages of the corpus that have a ground truth.
 
 import argparse
 import asyncio
-import importlib.util
 import json
 import os
 import re
@@ -21,7 +20,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +40,14 @@ from bench.documents.scans import (
     make_typewritten_scans,
 )
 from bench.sides import rivals
-from bench.sides.accuracy import LIMITS, f1, load_raster, read_files, read_plain_page
+from bench.sides.accuracy import (
+    LIMITS,
+    f1,
+    load_raster,
+    read_files,
+    read_plain_page,
+    with_second_engine,
+)
 from bench.sides.reading import AT_ONCE
 
 REAL = "real"
@@ -164,10 +170,7 @@ def _find_pages(
 
 
 def _read_with_ours(paths: Sequence[Path], *, one_engine: bool) -> Sequence[str]:
-    limits = LIMITS
-    if not one_engine and importlib.util.find_spec("rapidocr"):
-        folder = Path(tempfile.gettempdir()) / f"bench-second-engine-{os.getuid()}"
-        limits = replace(limits, second_engine=folder)
+    limits = LIMITS if one_engine else with_second_engine(LIMITS)
     readings = asyncio.run(read_files(paths, limits))
     return [reading.text if reading else "" for reading in readings]
 

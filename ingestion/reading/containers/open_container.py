@@ -1,5 +1,6 @@
 """Opens a container of any kind and returns its entries. It runs in a parser process."""
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -48,8 +49,9 @@ def _open(
         raise
     except Exception as error:
         # The libraries raise many classes for hostile files. An error with a number is one of the
-        # system, such as a full disk, and not of the file.
-        if isinstance(error, OSError) and error.errno is not None:
+        # system, such as a full disk, and not of the file, unless the file names a place in itself
+        # that cannot be.
+        if isinstance(error, OSError) and error.errno not in {None, errno.EINVAL}:
             raise
         return Unreadable("CORRUPT_DOCUMENT")
     if not any(entry.use is None for entry in writer.entries) and not (pages and pages.parts):

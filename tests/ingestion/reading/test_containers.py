@@ -168,6 +168,15 @@ def test_a_damaged_archive_is_reported_as_damaged(open_file):
     assert open_file(bytes(content), MediaType.ZIP) == Unreadable("CORRUPT_DOCUMENT")
 
 
+def test_an_archive_whose_members_would_begin_before_it_is_damaged(open_file):
+    content = make_zip([("a.pdf", DOCUMENT)])
+    end = content.rindex(b"PK\x05\x06")
+    (start,) = struct.unpack_from("<L", content, end + 16)  # of the table of members
+    damaged = bytearray(content)
+    struct.pack_into("<L", damaged, end + 16, start + 100)
+    assert open_file(bytes(damaged), MediaType.ZIP) == Unreadable("CORRUPT_DOCUMENT")
+
+
 # --- Email messages -------------------------------------------------------------------------------
 
 
