@@ -109,10 +109,11 @@ class Word(NamedTuple):
     box: Box
     confidence: float  # of the OCR engine, 0 to 100; 100 for a text layer
     engine: str = ""  # that read it, such as "tesseract"; "" for a word of a text layer
+    other: str = ""  # what the other engine read instead, if they read different numbers
 
     def moved_to(self, box: Box) -> "Word":
         """Return the word at another place."""
-        return Word(self.text, box, self.confidence, self.engine)
+        return self._replace(box=box)
 
 
 class AddedMarkKind(StrEnum):

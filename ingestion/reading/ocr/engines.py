@@ -61,13 +61,14 @@ class OcrWord:
     width: int
     height: int
     line: tuple[int, int, int]  # block, paragraph and line, which are equal on the same line
+    other: str = ""  # what the other engine read instead, if they read different numbers
 
     def to_word(self, dpi: float) -> Word:
         """Return the word with its box in points."""
         scale = POINTS_PER_INCH / dpi
         right, bottom = self.left + self.width, self.top + self.height
         box = Box(self.left * scale, self.top * scale, right * scale, bottom * scale)
-        return Word(self.text, box, self.confidence, TESSERACT)
+        return Word(self.text, box, self.confidence, TESSERACT, self.other)
 
 
 class OcrFailed(PageUnreadable):

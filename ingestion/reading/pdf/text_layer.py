@@ -103,11 +103,13 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, raw: st
     new = tuple.__new__
     if page.get_rotation():
         boxes = convert_to_boxes(page, rects)
-        words = [new(Word, (text, box, 100.0, "")) for text, box in zip(texts, boxes, strict=True)]
+        words = [
+            new(Word, (text, box, 100.0, "", "")) for text, box in zip(texts, boxes, strict=True)
+        ]
     else:  # the usual case, in one step
         left, _, _, top = page.get_bbox()
         words = [
-            new(Word, (text, new(Box, (x0 - left, top - y1, x1 - left, top - y0)), 100.0, ""))
+            new(Word, (text, new(Box, (x0 - left, top - y1, x1 - left, top - y0)), 100.0, "", ""))
             for text, (x0, y0, x1, y1) in zip(texts, rects, strict=True)
         ]
     return LocatedWords(tuple(words), starts)

@@ -195,10 +195,27 @@ def value_of_words(
     """Return a value that was found in the joined text of some words."""
     used = words_at(words, parsed.start, parsed.end) or list(words)
     confidence = min(lowest_confidence(used), parsed.max_confidence)
-    box = geometry.bounding_box(used)
-    return FieldValue(
-        name, parsed.value, page.number, page.source, confidence, box, parsed.day, parsed.readings
-    )
+    box, day, readings = geometry.bounding_box(used), parsed.day, parsed.readings
+    if not readings and (other := _read_otherwise(used, parsed)):
+        day, readings = None, (parsed.value, other)
+    return FieldValue(name, parsed.value, page.number, page.source, confidence, box, day, readings)
+
+
+def _read_otherwise(words: Sequence[Word], parsed: ParsedValue) -> str:
+    """Return the value of these words as another OCR engine read it, or "" if it read the same.
+
+    A text is compared with the words that contain it, and a date is read again.
+    """
+    if not any(word.other for word in words):
+        return ""
+    text = " ".join(word.other or word.text for word in words)
+    if parsed.day is None:
+        written = " ".join(word.text for word in words)
+        before, _, after = written.partition(parsed.value)
+        value = text.removeprefix(before).removesuffix(after)
+        return value if parsed.value in written and value != parsed.value else ""
+    days = (written.day for written in dates.find_dates(text))
+    return next((day.isoformat() for day in days if day not in {None, parsed.day}), "")
 
 
 def value_of_line(

@@ -40,7 +40,7 @@ class PrintRow(NamedTuple):
     @property
     def characters(self) -> int:
         """Return the number of characters without spaces."""
-        return sum([len(text) for text, _, _, _ in self.words])
+        return sum([len(text) for text, *_ in self.words])
 
     @property
     def left(self) -> float:
@@ -67,7 +67,7 @@ class PrintRow(NamedTuple):
 
     def count_gaps(self, min_gap: float) -> int:
         """Return the number of gaps between columns, of more than `min_gap` points."""
-        sides = [(left, right) for _, (left, _, right, _), _, _ in self.words]
+        sides = [(left, right) for _, (left, _, right, _), *_ in self.words]
         return sum([left - right > min_gap for (_, right), (left, _) in pairwise(sides)])
 
 

@@ -3,8 +3,8 @@
 The second engine finds lines that Tesseract omits, and reads blurred and noisy print better.
 Tesseract knows the order of columns and finds more blanks between words. So the words of a line
 keep Tesseract's boxes, and each gets the text of the engine that is surer of it. Where they read
-different numbers, nobody knows which of them is right: the word gets `DISPUTED_CONFIDENCE`, so that
-values that contain it are in doubt.
+different numbers, nobody knows which of them is right: the word keeps both and gets
+`DISPUTED_CONFIDENCE`, so that values that contain it are in doubt, and people see both.
 """
 
 import re
@@ -102,7 +102,9 @@ def _weigh(word: OcrWord, text: str, confidence: float) -> OcrWord:
         return chosen
     has_number = bool(_DIGIT.search(word.text) or _DIGIT.search(text))
     if has_number and min(word.confidence, confidence) >= MIN_DISPUTE_CONFIDENCE:
-        return replace(chosen, confidence=min(chosen.confidence, DISPUTED_CONFIDENCE))
+        other = word.text if is_second_surer else text
+        confidence = min(chosen.confidence, DISPUTED_CONFIDENCE)
+        return replace(chosen, confidence=confidence, other=other)
     return chosen
 
 

@@ -66,7 +66,8 @@ def test_a_number_that_the_engines_read_differently_is_in_doubt():
     first = read_line("due before 11 March 2027", 95.0)
     second = read_line("due before 11 March 2021", 99.0)
     words = combine_pages(first, second)
-    assert [word.text for word in words if word.confidence < MIN_WORD_CONFIDENCE] == ["2021"]
+    in_doubt = [word for word in words if word.confidence < MIN_WORD_CONFIDENCE]
+    assert [(word.text, word.other) for word in in_doubt] == [("2021", "2027")]
 
 
 def test_a_number_that_both_read_is_not_in_doubt():

@@ -22,6 +22,31 @@ def what(verdict, code, slug):
 AMBIGUOUS = {"Approval Date: 14 Aug 2026": "Approval Date: 02/06/2026"}
 
 
+def read_by_two(document, text, other):
+    """Return a document in which another engine read a word differently."""
+    page = document.pages[0]
+    words = tuple(
+        word._replace(other=other, confidence=60.0) if word.text == text else word
+        for word in page.words
+    )
+    assert words != page.words
+    return replace(document, pages=(replace(page, words=words), *document.pages[1:]))
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "question"),
+    [
+        ("14", "19", "dates: 14 August 2026 or 19 August 2026 (approval date)."),
+        ("SLX-301", "SLX-801", "values: SLX-301 or SLX-801 (protocol or reference number)."),
+    ],
+)
+def test_a_value_that_two_engines_read_differently_is_a_question_with_both(text, other, question):
+    document = make_document("irb-approval", source=TextSource.OCR)
+    verdict = checked(read_by_two(document, text, other), declared="irb-approval")
+    assert verdict.state == "IN_REVIEW"
+    assert what(verdict, "VALUE_IN_DOUBT", "irb-approval") == f"We read two possible {question}"
+
+
 def test_a_date_with_two_readings_is_a_question_with_both():
     verdict = checked(make_document("irb-approval", AMBIGUOUS), declared="irb-approval")
     assert verdict.state == "IN_REVIEW"
