@@ -8,7 +8,7 @@ If a file contains several documents, each part of it has a verdict of its own, 
 a file. Pages keep their numbers, so findings and values of a part name the pages of the file.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib import import_module
@@ -28,6 +28,7 @@ from ingestion.rules import checks
 from ingestion.rules.checks import (
     legibility,
     page_languages,
+    privacy,
     registered_forms,
     submission,
     unfilled,
@@ -299,10 +300,10 @@ def _check_whole(
     findings = [
         *submission.check_submission(reading, sent),
         *submission.check_type(reading, found, sent.declared, is_one=cut.is_one_document),
+        *(finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)),
     ]
-    findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
-    findings += [
-        _restore_areas(finding, slopes)
+    details = [
+        finding
         for check_any in CHECKS_OF_ANY_TYPE
         for finding in check_any(reading, types.get(found.slug))
     ]
@@ -311,6 +312,7 @@ def _check_whole(
     )
     findings += several
     if several or found.fit is not TypeMatch.AGREED:
+        findings = _join_details(findings, details, {}, slopes)
         return replace(
             make_verdict_from_findings(findings),
             document_type=found.slug,
@@ -333,6 +335,7 @@ def _check_whole(
         if is_whole or check_document not in CHECKS_OF_ALL_PAGES:
             findings += check_document(case)
     findings = unfilled.summarise_blank_form(findings, kind, fields)
+    findings = _join_details(findings, details, fields, slopes)
     dated = fields.get(kind.dated_by)
     return replace(
         make_verdict_from_findings(findings),
@@ -408,6 +411,20 @@ def _restore_value(value: FieldValue, slopes: Mapping[int, float]) -> FieldValue
     if value.box is None or value.page not in slopes:
         return value
     return replace(value, box=to_original_position(value.box, slopes[value.page]))
+
+
+def _join_details(
+    findings: Sequence[RuleFinding],
+    details: Sequence[RuleFinding],
+    fields: Mapping[str, FieldValue],
+    slopes: Mapping[int, float],
+) -> list[RuleFinding]:
+    """Return all findings, those about participants with their positions on the page as scanned.
+
+    The others lose facts that are a participant's details: every finding is in the ledger.
+    """
+    others = privacy.withhold_details(findings, details, fields.values())
+    return [*others, *(_restore_areas(finding, slopes) for finding in details)]
 
 
 def _restore_areas(finding: RuleFinding, slopes: Mapping[int, float]) -> RuleFinding:

@@ -2,8 +2,10 @@
 
 import pytest
 
+from ingestion.rules.checks.privacy import withhold_details
 from ingestion.rules.document_types import find_types
-from ingestion.rules.findings import parse_area
+from ingestion.rules.fields.values import FieldValue
+from ingestion.rules.findings import RuleFinding, format_area, parse_area
 from ingestion.rules.participants.participant_records import find_participant_areas
 from tests.ingestion.rules import participant_layouts as layouts
 from tests.ingestion.rules.pages import checked, make_page, make_reading
@@ -75,3 +77,19 @@ def test_a_finding_about_many_rows_has_a_bounded_number_of_areas():
     ]
     areas = find_participant_areas(make_reading(make_page(head, *rows)), None)[1]
     assert 26 < len(areas) <= 200
+
+
+def test_other_findings_and_so_the_ledger_do_not_quote_details_of_participants():
+    record = make_page("Patient name: Jane Roe", "DOB: 12 Mar 1956")
+    areas = find_participant_areas(make_reading(record), None)[1]
+    found = RuleFinding("PHI_SUSPECTED", 1, {"page": 1, "area": format_area(*areas)})
+    name = FieldValue("person", "Jane Roe", 1, "native", 100.0, box=areas[0])
+    others = [
+        RuleFinding("PERSON_MISMATCH", 1, {"read": "Jane Roe", "declared": "Amara Singh"}),
+        RuleFinding("TEXT_STRUCK_OUT", 1, {"struck": "Roe", "area": format_area(areas[0])}),
+        RuleFinding("DATE_INVALID", 1, {"raw": "31 Feb 2026"}),
+    ]
+    mismatch, struck, invalid = withhold_details(others, [found], [name])
+    assert mismatch.facts == {"declared": "Amara Singh"}
+    assert struck.facts == {"area": format_area(areas[0])}
+    assert invalid.facts == {"raw": "31 Feb 2026"}
