@@ -26,7 +26,7 @@ from api.schemas import (
 )
 from ingestion.core.renditions import RenditionKind
 from ingestion.core.states import DocumentState
-from ingestion.documents import downloads, renditions
+from ingestion.documents import downloads
 from ingestion.documents.downloads import FileAccess
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration
@@ -130,7 +130,7 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
         **_describe_document(request, document),
         findings=findings,
         renditions=_describe_renditions(request, document),
-        content_kind=_CONTENT_KINDS[downloads.find_access(document)],
+        content_kind=_name_content_kind(document),
         duplicate_of=_document_url(request, duplicate_of) if duplicate_of else None,
     )
 
@@ -177,14 +177,13 @@ def document_content(
     """Return the document's original bytes, whole or the requested range.
 
     If the original is under lock for its active content, return its inert rendition: pictures of
-    the pages. With `rendition`, return the bytes of this rendition.
+    the pages. If places in it are redacted, these are black in the pictures. With `rendition`,
+    return the bytes of this rendition.
     """
     document = _find_document(request.auth, document_id)
     derived = None
     if rendition:
-        inert = renditions.find_inert_rendition(document)
-        found = [*document.renditions.all(), *([inert] if inert else [])]
-        derived = next((each for each in found if each.sha256 == rendition), None)
+        derived = downloads.find_named_rendition(document, sha256=rendition)
         if derived is None:
             raise problems.make_not_found_problem("rendition")
     return content.make_content_response(request, document, derived)
@@ -203,13 +202,21 @@ def _document_url(request: HttpRequest, document: Document, view: str = "one_doc
     return request.build_absolute_uri(reverse(f"api:{view}", args=[document.pk]))
 
 
-def _describe_renditions(request: HttpRequest, document: Document) -> list[RenditionOut]:
+def _name_content_kind(document: Document) -> str | None:
+    """Return what everyone may have of the document: "original", a kind of rendition, or None."""
     access = downloads.find_access(document)
+    if access is FileAccess.INERT and downloads.is_redacted(document):
+        return str(RenditionKind.REDACTED)
+    return _CONTENT_KINDS[access]
+
+
+def _describe_renditions(request: HttpRequest, document: Document) -> list[RenditionOut]:
     base = _document_url(request, document, "document_content")
+    access = downloads.find_access(document)
+    pictures = downloads.find_pictures(document) if access is FileAccess.INERT else None
 
     def is_offered(rendition: DocumentRendition) -> bool:
-        needed = FileAccess.INERT if rendition.kind == RenditionKind.INERT else FileAccess.ORIGINAL
-        return access >= needed
+        return access is FileAccess.ORIGINAL or rendition == pictures
 
     return [
         RenditionOut(

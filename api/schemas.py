@@ -342,7 +342,7 @@ class RenditionOut(Schema):
         Field(
             description="`office_pdf`: the pages of a word processor's document; `message_pdf`: "
             "the text of an email message; `inert`: pictures of the pages of a file whose original "
-            "is under lock."
+            "is under lock; `redacted`: the same, with black places."
         ),
     ]
     sha256: str
@@ -364,8 +364,8 @@ class DocumentOut(DocumentLine):
     content_kind: Annotated[
         str | None,
         Field(
-            description="What `content_url` returns: `original`, or `inert` for the inert "
-            "rendition of an original that is under lock. Null if nothing."
+            description="What `content_url` returns: `original`, or `inert` or `redacted` for "
+            "the rendition of an original that is under lock. Null if nothing."
         ),
     ]
     duplicate_of: str | None

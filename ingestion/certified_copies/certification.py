@@ -69,8 +69,8 @@ def explain_certification_refusal(document: Document, person: User | None = None
             "file": document.file_doc_id
         }
     is_withheld = downloads.find_access(document, person) is not downloads.FileAccess.ORIGINAL
-    if is_withheld and downloads.is_original_locked(document):
-        return _("The original is under lock for its active content. Ask QA for a certified copy.")
+    if is_withheld and (sentence := _explain_lock(document)):
+        return sentence
     if document.state == DocumentState.DIVIDED and not downloads.is_file_open(document):
         return _("A document in this file is not settled, is in review, or is in quarantine.")
     if document.state in {DocumentState.ARCHIVED, DocumentState.DIVIDED}:
@@ -84,6 +84,15 @@ def explain_certification_refusal(document: Document, person: User | None = None
         "You can certify a document that is on file only. The status of this document is: "
         "%(status)s."
     ) % {"status": status}
+
+
+def _explain_lock(document: Document) -> str:
+    """Return why only QA may have the original, or ""."""
+    if downloads.is_redacted(document):
+        return _("The original has data of study participants. Ask QA for a certified copy.")
+    if downloads.is_original_locked(document):
+        return _("The original is under lock for its active content. Ask QA for a certified copy.")
+    return ""
 
 
 def certify(

@@ -19,6 +19,7 @@ class RenditionKind(StrEnum):
     OFFICE_PDF = "office_pdf"  #: The pages of a word processor's document, as PDF. It is read.
     MESSAGE_PDF = "message_pdf"  #: The text of an email message, as PDF. It is read.
     INERT = "inert"  #: Pictures of the pages, for people who may not open the original.
+    REDACTED = "redacted"  #: Pictures of the pages with places blackened, for the same people.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Provides the file of a document: permission, name, and the ledger entry.
 
-Of a part of a file, only its own pages are provided. Of a file with active content, only QA gets
-the original. All others who may see the document get pictures of its pages, also after QA filed it.
+Of a part of a file, only its own pages are provided. Of a file with active content, and of one that
+was redacted, only QA gets the original. All others who may see the document get pictures of its
+pages, also after QA filed it.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from audit.ledger.log import ledger
 from ingestion.core.file_parts import FilePart
 from ingestion.core.renditions import RenditionKind
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
-from ingestion.documents import part_files, renditions
+from ingestion.documents import part_files, redactions, renditions
 from ingestion.models import Document, DocumentRendition, Finding
 from ingestion.reading.results import SUFFIXES, MediaType
 from ingestion.rules.codes import CODES
@@ -50,7 +51,7 @@ class FileAccess(IntEnum):
     """Says what a person may have of the file of a document."""
 
     NOTHING = 0
-    INERT = 1  #: Pictures of the pages.
+    INERT = 1  #: Pictures of the pages, in which redacted places are black.
     ORIGINAL = 2
 
 
@@ -62,17 +63,45 @@ def find_access(document: Document, person: User | None = None) -> FileAccess:
     """Return what this person or, without one, everyone who can see the document may have of it."""
     if not document.sha256 or not DocumentState(document.state).is_settled:
         return FileAccess.NOTHING
-    if person and _is_qa(person):
+    if person and is_reviewer(person):
         return FileAccess.ORIGINAL
     if document.state == DocumentState.DIVIDED:
         parts = (find_access(part, person) for part in _find_decided_parts(document))
         access = min(parts, default=FileAccess.ORIGINAL)
     else:
         access = _find_access_by_state(document, person)
-    if not is_original_locked(document):
+    if is_redacted(document) and not redactions.find_rendition(document):
+        return FileAccess.NOTHING
+    if not is_original_locked(document) and not is_redacted(document):
         return access
     # A container has the originals of its entries in it, and no pages to show instead.
     return FileAccess.NOTHING if _is_container(document) else min(access, FileAccess.INERT)
+
+
+def is_redacted(document: Document) -> bool:
+    """Return whether the original, or an entry of it, has places that only QA may see."""
+    row = document.duplicate_of or document
+    entries = row.parts.all() if row.state == DocumentState.DIVIDED else ()
+    return redactions.is_redacted(document) or any(
+        is_redacted(entry) for entry in entries if entry.is_entry
+    )
+
+
+def find_pictures(document: Document) -> DocumentRendition | None:
+    """Return the rendition that those people get who may have pictures only, or None."""
+    if is_redacted(document):
+        return redactions.find_rendition(document)
+    return renditions.find_inert_rendition(document)
+
+
+def find_shown_rendition(document: Document, person: User) -> DocumentRendition | None:
+    """Return the rendition whose pages this person views, or None for those of the original.
+
+    Page images of an original do no harm, so only a redacted rendition takes their place.
+    """
+    if is_reviewer(person) or not is_redacted(document):
+        return None
+    return redactions.find_rendition(document)
 
 
 def _find_access_by_state(document: Document, person: User | None) -> FileAccess:
@@ -123,7 +152,8 @@ def _find_own_lock(document: Document) -> Finding | None:
     return locks[-1] if locks else None
 
 
-def _is_qa(person: User) -> bool:
+def is_reviewer(person: User) -> bool:
+    """Return whether a person is of QA, who may have every original."""
     return person.is_staff and person.has_perm(REVIEW_PERMISSION)
 
 
@@ -168,7 +198,7 @@ def filter_viewable(
     It is `can_view_file` or `is_file_open` as a condition of the database. A part that was divided
     itself counts as one that may not be viewed, except for QA.
     """
-    if person and _is_qa(person):
+    if person and is_reviewer(person):
         settled = [state for state in DocumentState if state.is_settled]
         return documents.filter(state__in=settled).exclude(sha256="")
     locked: Any = Exists(Finding.objects.filter(document=OuterRef("pk"), code__in=LOCK_CODES))
@@ -186,7 +216,7 @@ def filter_viewable(
     has_lock = Q(findings__code__in=LOCK_CODES) | Q(duplicate_of__findings__code__in=LOCK_CODES)
     locked_entries = Document.objects.filter(has_lock, part_of=OuterRef("pk")).exclude(entry=0)
     divided = Q(state=DocumentState.DIVIDED) & ~Exists(withheld_parts) & ~Exists(locked_entries)
-    return documents.filter(viewable | divided)
+    return documents.filter(viewable | divided).exclude(redactions.make_withheld_condition())
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +229,11 @@ class OfferedFile:
     @property
     def part(self) -> FilePart | None:
         """Return the pages that are cut out of the file, or None if it is offered whole."""
-        if self.rendition and self.rendition.document_id == self.document.pk:
+        own = self.rendition and (
+            self.rendition.document_id == self.document.pk
+            or self.rendition.kind == RenditionKind.REDACTED  # of exactly these pages
+        )
+        if own:
             return None
         return self.document.file_part
 
@@ -215,7 +249,8 @@ class OfferedFile:
             return get_filename(self.document)
         name = get_filename(self.document) if self.part else self.rendition.document.filename
         stem = PurePath(name or self.document.doc_id).stem
-        return f"{stem}, rendition{SUFFIXES_BY_TYPE.get(self.rendition.media_type, '')}"
+        kind = "redacted" if self.rendition.kind == RenditionKind.REDACTED else "rendition"
+        return f"{stem}, {kind}{SUFFIXES_BY_TYPE.get(self.rendition.media_type, '')}"
 
     @property
     def media_type(self) -> str:
@@ -239,16 +274,30 @@ def choose_file(
     it, and RenditionMissing if they may have an inert rendition that has not been made yet.
     """
     access = find_access(document, person)
+    pictures = find_pictures(document) if access is FileAccess.INERT else None
     if access is FileAccess.INERT and rendition is None:
-        rendition = renditions.find_inert_rendition(document)
+        rendition = pictures
         if rendition is None:
             raise RenditionMissing(f"{document.subject} has no inert rendition yet")
     is_allowed = access is FileAccess.ORIGINAL or (
-        access is FileAccess.INERT and rendition and rendition.kind == RenditionKind.INERT
+        pictures is not None and rendition is not None and rendition.pk == pictures.pk
     )
     if not is_allowed:
         raise FileNotFoundError(f"the bytes of {document.subject} are withheld")
     return OfferedFile(document, rendition)
+
+
+def find_named_rendition(document: Document, **names: Any) -> DocumentRendition | None:
+    """Return the rendition with these columns that people may ask for, or None.
+
+    These are the renditions of the document, and the pictures of its pages, which may belong to
+    another row. `choose_file` decides whether a person may have it.
+    """
+    pictures = [find_pictures(document), renditions.find_inert_rendition(document)]
+    for each in [*document.renditions.all(), *filter(None, pictures)]:
+        if all(getattr(each, name) == value for name, value in names.items()):
+            return each
+    return None
 
 
 def open_original(document: Document, person: User | None = None) -> IO[bytes]:

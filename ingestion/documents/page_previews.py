@@ -17,7 +17,7 @@ from django.conf import settings
 
 from ingestion.core.errors import ReadingFault
 from ingestion.documents import renditions
-from ingestion.models import Document
+from ingestion.models import Document, DocumentRendition
 from ingestion.reading.preview_request import PreviewFailed, PreviewRequest
 from ingestion.storage import archive
 
@@ -32,8 +32,17 @@ _renderings = threading.BoundedSemaphore(MAX_CONCURRENT_RENDERINGS)
 logger = logging.getLogger(__name__)
 
 
-def get_preview(document: Document, page: int, zoom: int = 1, *, ahead: int = 0) -> bytes | None:
+def get_preview(
+    document: Document,
+    page: int,
+    zoom: int = 1,
+    *,
+    ahead: int = 0,
+    rendition: DocumentRendition | None = None,
+) -> bytes | None:
     """Return a page as WebP, from the cache or rendered now, or None if it cannot be rendered.
+
+    With `rendition`, the page of this rendition of exactly the pages of the document is rendered.
 
     `page` counts from 1; `zoom` is one of ZOOMS. If the page is rendered now, the next `ahead`
     pages are rendered and cached with it, for a list of pages. The caller checks that the person
@@ -44,10 +53,12 @@ def get_preview(document: Document, page: int, zoom: int = 1, *, ahead: int = 0)
     # same rotation.
     last = document.extractions.last()
     turned = {each["number"]: each.get("turned", 0) for each in (last.pages if last else ())}
-    sha256 = renditions.get_read_sha256(document)
+    sha256 = rendition.sha256 if rendition else renditions.get_read_sha256(document)
+    # A rendition of a part of a file begins with page 1.
+    shift = document.page_numbers[0] - 1 if rendition and document.page_numbers else 0
     following = range(page + 1, page + 1 + ahead)
     numbers = [page, *(number for number in following if number in document.page_numbers)]
-    requests = [PreviewRequest(number, turned.get(number, 0), zoom) for number in numbers]
+    requests = [PreviewRequest(number - shift, turned.get(number, 0), zoom) for number in numbers]
     cached = _cache_path(sha256, requests[0])
     if not cached.is_file():
         return _render(document, sha256, requests)

@@ -36,6 +36,7 @@ class Action(models.TextChoices):
     REHOME = "rehome", _("Moved to another site")
     DIVIDE = "divide", _("Divided into documents")
     SET_ASIDE = "set_aside", _("Set aside")
+    REDACT = "redact", _("Participants' data redacted")
 
 
 class Decision(AddedOnlyRow):
@@ -61,6 +62,8 @@ class Decision(AddedOnlyRow):
     new_doc_id = models.CharField(max_length=160, blank=True, db_default="")
     # Of DIVIDE: the parts of the file, and its pages without document (`documents.division`).
     division = models.JSONField(null=True, blank=True)
+    # Of REDACT: the places on the pages, and the rendition (`documents.redactions`).
+    redaction = models.JSONField(null=True, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that were reviewed
     decided_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="decisions")
     printed_name = models.CharField(max_length=150)
@@ -81,6 +84,15 @@ class Decision(AddedOnlyRow):
             models.CheckConstraint(
                 condition=~Q(reason="") | ~Q(note=""), name="a_decision_has_its_reason"
             ),
+            models.CheckConstraint(
+                condition=~Q(action=Action.REDACT) | Q(redaction__isnull=False),
+                name="a_redaction_has_its_places",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["sha256"], condition=Q(action="redact"), name="redactions_of_a_file"
+            )
         ]
 
     def __str__(self) -> str:

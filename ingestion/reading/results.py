@@ -173,6 +173,9 @@ class Correction(NamedTuple):
     amount: float = 0.0  # in the unit of the kind; 0 if the kind has none
 
 
+_SOURCE_CELLS = 64  # of a page in each direction, in which `PageMap.find_sources` searches
+
+
 class PageMap(NamedTuple):
     """Says where the places of a page whose geometry was corrected are on the original.
 
@@ -194,6 +197,28 @@ class PageMap(NamedTuple):
         ]
         x, y = zip(*places, strict=True)
         return Box(min(x), min(y), max(x), max(y))
+
+    def find_sources(self, place: Box, width: float, height: float) -> list[Box]:
+        """Return the places of a corrected page of this size that are in a place of the original.
+
+        They are cells of the page, and together they may be somewhat larger than the place.
+        """
+        across, down = width / _SOURCE_CELLS, height / _SOURCE_CELLS
+        cells = (
+            Box(column * across, row * down, (column + 1) * across, (row + 1) * down)
+            for row in range(_SOURCE_CELLS)
+            for column in range(_SOURCE_CELLS)
+        )
+        found: list[Box] = []
+        for cell in cells:
+            if not self.locate(cell, width, height).intersects(place):
+                continue
+            last = found[-1] if found else None
+            if last and last.top == cell.top and abs(last.right - cell.left) < across / 2:
+                found[-1] = Box(last.left, last.top, cell.right, last.bottom)
+            else:
+                found.append(cell)
+        return found
 
     def _locate_point(self, across: float, down: float) -> tuple[float, float]:
         """Return the place on the original of a point at shares, 0 to 1, of the corrected page."""

@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import DocumentState
-from ingestion.documents import division, downloads
+from ingestion.documents import division, downloads, redactions
 from ingestion.intake import declarations
 from ingestion.models import Action, Document
 from ingestion.rules.codes import CODES, Disposition
@@ -106,6 +106,17 @@ RULES: Mapping[Action, DecisionRule] = MappingProxyType(
                 "it was received."
             ),
         ),
+        Action.REDACT: DecisionRule(
+            _IN_REVIEW | {_D.REJECTED} | _ON_FILE,
+            None,
+            "document.redacted",
+            _("Redact participants' data"),
+            "I reviewed this document, and I redact the data of participants in it.",
+            effect=_(
+                "A rendition is made in which the places are black. All others see this rendition. "
+                "The original stays the record, for QA only."
+            ),
+        ),
         Action.SET_ASIDE: DecisionRule(
             _UNDECIDED,
             _D.WITHDRAWN,
@@ -142,8 +153,10 @@ RULES: Mapping[Action, DecisionRule] = MappingProxyType(
 )
 
 FILING_ACTIONS = frozenset({Action.RELEASE, Action.UNSEAL, Action.OVERRIDE})
-ACTIONS_NEEDING_FILE = FILING_ACTIONS | {Action.REDECLARE, Action.DIVIDE}
-ACTIONS_ON_FILED = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME})
+ACTIONS_NEEDING_FILE = FILING_ACTIONS | {Action.REDECLARE, Action.DIVIDE, Action.REDACT}
+ACTIONS_ON_FILED = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME, Action.REDACT})
+# Decisions with a page of their own, on which more is entered than a reason.
+ACTIONS_WITH_OWN_PAGE = frozenset({Action.DIVIDE, Action.REDACT})
 
 # Reasons for returning or rejecting, for the ledger and for statistics. The site reads the note.
 REASON_LABELS: Mapping[str, str | Promise] = MappingProxyType(
@@ -202,14 +215,22 @@ def list_permitted_actions(person: User, document: Document) -> list[Action]:
         and (action not in FILING_ACTIONS or action is choose_filing_action(document))
         and (action is not Action.REDECLARE or not declarations.explain_recheck_refusal(document))
         and (action is not Action.DIVIDE or not division.explain_division_refusal(document))
+        and (action is not Action.REDACT or _can_redact(document))
         and (action is not Action.SET_ASIDE or document.is_entry)
         and (action not in ACTIONS_NEEDING_FILE or document.sha256)
     ]
     if document.code == "MULTIPLE_DOCUMENTS":  # then to divide it is the usual decision
         actions.sort(key=lambda action: action is not Action.DIVIDE)
+    if document.code == redactions.SUSPECTED and not redactions.is_redacted(document):
+        actions.sort(key=lambda action: action is not Action.REDACT)
     if document.code == "ENTRY_IN_DOUBT":
         actions.sort(key=lambda action: action is not Action.SET_ASIDE)
     return actions
+
+
+def _can_redact(document: Document) -> bool:
+    """Return whether the upgrade is finished that brought redactions, and the file has pages."""
+    return bool(document.page_numbers) and division.is_applied(redactions.MIGRATION)
 
 
 def is_submitter(person: User, document: Document) -> bool:

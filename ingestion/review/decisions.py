@@ -5,6 +5,7 @@ the decision of another reviewer. The decision's row, the ledger entry and
 the signature are written in one transaction. `ingestion.documents.transitions` changes the state.
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +16,22 @@ from django.utils.translation import gettext_lazy
 
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger.log import ledger
+from ingestion.core.errors import StorageUnavailable
 from ingestion.core.file_parts import Division, PageUse
+from ingestion.core.renditions import RenderedFile
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.dispatch.filed_documents import FiledDocuments
-from ingestion.documents import batches, division, transitions
+from ingestion.documents import batches, division, redactions, renditions, transitions
 from ingestion.documents.division import DivisionRefused
+from ingestion.documents.redactions import Redaction
 from ingestion.intake import admission, declarations, registration
 from ingestion.intake.declarations import Declaration
 from ingestion.models import Action, Decision, Document, ReviewAssignment
 from ingestion.review import signature_payload
 from ingestion.review.decision_rules import (
     FILING_ACTIONS,
+    OVERRIDE_PERMISSION,
     RULES,
     is_note_for_site,
     is_submitter,
@@ -45,6 +50,12 @@ _ALREADY_ON_FILE = gettext_lazy(
 _NOT_IN_ARCHIVE = gettext_lazy(
     "The file of this document is not in the archive. Contact your administrator."
 )
+_NOT_RENDERED = gettext_lazy(
+    "The redacted copy could not be made, because of an error in SiteLedger. Nothing was changed. "
+    "Try again. If it fails again, contact your administrator."
+)
+
+logger = logging.getLogger(__name__)
 
 
 class DecisionRefused(Exception):
@@ -75,6 +86,7 @@ class DecisionInput:
     site: Site | None = None  # REHOME: the site that the document belongs to
     declared: Declaration | None = None  # REDECLARE: the correct type and person
     division: Division | None = None  # DIVIDE: the documents in the file, and its other pages
+    redaction: Redaction | None = None  # REDACT: the places to blacken
 
 
 def get_version(document: Document) -> str:
@@ -110,6 +122,8 @@ def decide(
     """
     if given.action is Action.REDECLARE:
         return _redeclare(document, given, expected_version, user, by)
+    if given.action is Action.REDACT:
+        return _redact(document, given, expected_version, user, by)
     other = given.other
     if given.action is Action.REHOME:
         # The document is registered at the right site first, under an idempotency key. If this
@@ -168,6 +182,38 @@ def _redeclare(
     return decision
 
 
+def _redact(
+    document: Document,
+    given: DecisionInput,
+    expected_version: str,
+    user: User,
+    by: ElectronicSignature,
+) -> Decision:
+    """Render the pages with the places black, and record the redaction.
+
+    The rendition is in the archive before the decision is recorded, so that nobody is shown less
+    than the rendition, or more. The document keeps its state, its reviewer and its open requests.
+    """
+    _check_version(document, expected_version)
+    _check(document, given, user, by)
+    redaction = given.redaction or Redaction({})
+    try:
+        with redactions.render(document, redaction) as rendered:
+            renditions.store_rendition(rendered)
+            with ledger():
+                row = Document.lock(document.pk)
+                _check_version(row, expected_version)
+                _check(row, given, user, by)
+                decision = _create_decision(row, given, None, user, by, rendered)
+                renditions.record_rendition(row, rendered, by=by.signer)
+                redactions.remove_words(row, redaction)
+                _move_and_record(row, decision, by)
+    except (redactions.RedactionFailed, StorageUnavailable) as failure:
+        logger.exception("%s could not be redacted", document.subject)
+        raise DecisionRefused(str(_NOT_RENDERED)) from failure
+    return decision
+
+
 def _check_version(row: Document, expected_version: str) -> None:
     """Raise DecisionConflict if the document is not the version that the reviewer saw."""
     if get_version(row) != expected_version:
@@ -193,6 +239,8 @@ def _check(row: Document, given: DecisionInput, user: User, by: ElectronicSignat
     _check_texts(row, given)
     if action is Action.DIVIDE:
         _check_division(row, given.division)
+    if action is Action.REDACT:
+        _check_redaction(row, given.redaction, user)
     if must_be_signed(action) and not by.meaning:
         raise DecisionRefused(_("You must sign this decision."))
     if action in FILING_ACTIONS:
@@ -213,6 +261,24 @@ def _check_division(row: Document, given: Division | None) -> None:
         division.check_division(given, row.page_numbers)
     except DivisionRefused as refused:
         raise DecisionRefused(str(refused)) from refused
+
+
+def _check_redaction(row: Document, given: Redaction | None, user: User) -> None:
+    """Raise DecisionRefused unless there is something to blacken, on the pages of the document.
+
+    Whoever shows again what was black before needs the second permission, as for filing a document
+    from quarantine.
+    """
+    if given is None or not given.area_count:
+        raise DecisionRefused(_("Mark at least one place to redact."))
+    if not set(given.pages) <= set(row.page_numbers):
+        raise DecisionRefused(_("You marked a place on a page that the document does not have."))
+    before = redactions.list_decisions(row)
+    uncovers = before and not given.covers(redactions.read_redaction(before[-1]))
+    if uncovers and not user.has_perm(OVERRIDE_PERMISSION):
+        raise DecisionRefused(
+            _("Places that were redacted before must stay redacted. A QA lead can change them.")
+        )
 
 
 def _check_texts(row: Document, given: DecisionInput) -> None:
@@ -254,7 +320,12 @@ def _register_at_site(
 
 
 def _create_decision(
-    row: Document, given: DecisionInput, other: Document | None, user: User, by: ElectronicSignature
+    row: Document,
+    given: DecisionInput,
+    other: Document | None,
+    user: User,
+    by: ElectronicSignature,
+    rendered: RenderedFile | None = None,
 ) -> Decision:
     target = RULES[given.action].target or DocumentState(row.state)
     decision: Decision = Decision.objects.create(
@@ -272,6 +343,9 @@ def _create_decision(
         new_document_type=given.declared.document_type if given.declared else "",
         new_doc_id=declarations.get_doc_id(row, given.declared) if given.declared else "",
         division=given.division.as_json() if given.division else None,
+        redaction={"pages": given.redaction.as_json(), "rendition": rendered.sha256}
+        if given.redaction and rendered
+        else None,
         sha256=row.sha256,
         decided_by=user,
         printed_name=by.printed_name,

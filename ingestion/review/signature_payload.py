@@ -52,8 +52,9 @@ def build_facts(decision: Decision) -> dict[str, Any]:
         "decided_at": decision.decided_at.isoformat(),
         "new_name": decision.new_doc_id,
         "new_type": decision.new_document_type,
-        # Other decisions were signed without this fact.
+        # Other decisions were signed without these facts.
         **({"division": decision.division} if decision.action == Action.DIVIDE else {}),
+        **({"redaction": decision.redaction} if decision.action == Action.REDACT else {}),
         "signer": f"{decision.printed_name}, {decision.role}",
         "signed_as": decision.meaning,
     }

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Q
 
 from ingestion.core.file_parts import Region
 from ingestion.models import Document, IndexedPage, RemovedWords
@@ -86,8 +87,9 @@ def remove_words(
     `areas` has boxes in points by the number of the page in the file; None removes the whole page.
     A word is removed if any part of it is in an area, and words of a page whose place is unknown
     are removed with any area of it. The removal applies to the file and to all parts of it, and
-    to everything that is indexed of them later. With `purge`, SQLite removes the words from its
-    file at once, which takes long for a large index. See `indexes.purge_deleted` for what remains.
+    to everything that is indexed later of them and of files with the same bytes. With `purge`,
+    SQLite removes the words from its file at once, which takes long for a large index. See
+    `indexes.purge_deleted` for what remains.
 
     The original, its extraction and the ledger are not changed.
     """
@@ -139,11 +141,16 @@ def _list_family(file: int) -> list[int]:
 
 
 def _list_removed_areas(files: Iterable[int]) -> dict[int, dict[int, list[Box | None]]]:
-    """Return the removed areas of the pages of each file."""
+    """Return the removed areas of the pages of each file, and of files with the same bytes."""
     removed: dict[int, dict[int, list[Box | None]]] = {file: {} for file in files}
-    for row in RemovedWords.objects.filter(document__in=removed):
+    of_bytes: dict[str, list[int]] = {}
+    for file, sha256 in Document.objects.filter(pk__in=removed).values_list("pk", "sha256"):
+        of_bytes.setdefault(sha256 or f"{file}", []).append(file)
+    own = Q(document__in=removed) | Q(document__sha256__in=[each for each in of_bytes if each])
+    for row in RemovedWords.objects.filter(own).select_related("document"):
         area = Box(*row.area) if row.area else None
-        removed[row.document_id].setdefault(row.page, []).append(area)
+        for file in {row.document_id, *of_bytes.get(row.document.sha256, ())} & removed.keys():
+            removed[file].setdefault(row.page, []).append(area)
     return removed
 
 

@@ -239,6 +239,8 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page(f"{_REVIEW}{{filed}}/sign/?action=withdraw"),
         Page(f"{_REVIEW}{{in_review}}/divide/"),
         Page(f"{_REVIEW}{{in_review}}/divide/", refused("Sign: Divide into documents")),
+        Page(f"{_REVIEW}{{in_review}}/redact/"),
+        Page(f"{_REVIEW}{{in_review}}/redact/", refused("Sign: Redact participants' data")),
         Page("/documents/{filed}/"),
         Page("/documents/{released}/"),
         Page("/packets/{rejected_packet}/"),

@@ -126,6 +126,7 @@ PAGES = {
     "review_take": _post(REVIEWERS),
     "review_sign": _form(REVIEWERS),
     "review_divide": _form(REVIEWERS),
+    "review_redact": _form(REVIEWERS),
     "review_together": _post(REVIEWERS),
     "models": _page(ROLES),
     "model": _page(ROLES),

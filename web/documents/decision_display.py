@@ -2,10 +2,17 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from ingestion.models import Action, Decision, Document
-from ingestion.review import signature_payload
-from ingestion.review.decision_rules import RULES, list_permitted_actions
+from ingestion.review import decisions, signature_payload
+from ingestion.review.decision_rules import (
+    ACTIONS_WITH_OWN_PAGE,
+    RULES,
+    list_permitted_actions,
+)
 from sites.models import User
 from web.shell.wording import describe_declared
 
@@ -17,6 +24,8 @@ class DecisionChoice:
     action: str
     label: str
     is_first: bool
+    address: str  # of the page on which it is made
+    is_dialog: bool  # whether the form may be shown in a dialog
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +64,24 @@ def list_choices(
         if not among or action in among
     ]
     return [
-        DecisionChoice(action, str(RULES[action].label), is_first=position == 0)
+        DecisionChoice(
+            action,
+            str(RULES[action].label),
+            is_first=position == 0,
+            address=_find_address(document, action),
+            is_dialog=action not in ACTIONS_WITH_OWN_PAGE,
+        )
         for position, action in enumerate(actions)
     ]
+
+
+def _find_address(document: Document, action: Action) -> str:
+    """Return the address of the page of a decision, about the version that the person sees."""
+    query = {"made_on": decisions.get_version(document)}
+    if action in ACTIONS_WITH_OWN_PAGE:
+        return f"{reverse(f'review_{action}', args=[document.pk])}?{urlencode(query)}"
+    query = {"action": str(action)} | query
+    return f"{reverse('review_sign', args=[document.pk])}?{urlencode(query)}"
 
 
 def list_signed_decisions(document: Document) -> list[SignedDecision]:

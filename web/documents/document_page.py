@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
-from ingestion.documents import downloads, renditions
+from ingestion.documents import downloads
 from ingestion.models import Document, DocumentRendition
 from ingestion.review import decisions
 from ingestion.review.decision_rules import ACTIONS_ON_FILED
@@ -24,6 +24,7 @@ from web.documents.lookup import get_visible_document
 from web.documents.outcomes import describe_outcome
 from web.documents.page_account import PageAccount, account_for_pages, name_pages
 from web.documents.page_images import add_page_image
+from web.documents.redaction_display import describe_redaction
 from web.documents.rendition_display import list_renditions
 from web.documents.timeline import build_timeline
 from web.shell.access import FORM, READ, SignedIn, restrict_page
@@ -57,6 +58,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
             "worker is running. If this message does not disappear, tell your administrator."
         )
     account, lock = account_for_pages(document), describe_lock(request.user, document)
+    redaction = describe_redaction(request.user, document)
     describe_retention = (
         retention.describe_retention if request.user.is_staff else retention.describe_term
     )
@@ -68,11 +70,12 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "account": account,
         "heading": _name_heading(document, account),
         "part_pages": name_pages(document.file_part) if document.file_part else "",
-        "extracted": list_extracted_values(document),
+        "extracted": list_extracted_values(document, request.user),
         "steps": build_timeline(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
         "has_file": downloads.can_view_file(request.user, document),
         "lock": lock,
+        "redaction": redaction,
         "retention": describe_retention(document.site.study),
         "signed_decisions": list_signed_decisions(document),
         "decisions_leading_here": list_decisions_leading_to(document),
@@ -81,7 +84,8 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "renditions": list_renditions(document),
         "can_certify": downloads.is_file_open(document)
         and not document.has_pages_of_a_file
-        and (lock is None or lock.has_original),
+        and (lock is None or lock.has_original)
+        and (redaction is None or redaction.has_original),
     }
     return render(request, "documents/page.html", context)
 
@@ -136,12 +140,10 @@ def _find_rendition(document: Document, key: str) -> DocumentRendition | None:
     """Return the rendition with this primary key, or None without a key. Raises Http404."""
     if not key:
         return None
-    number = parse_whole_number(key)
-    inert = renditions.find_inert_rendition(document)
-    for rendition in [*document.renditions.all(), *([inert] if inert else [])]:
-        if rendition.pk == number:
-            return rendition
-    raise Http404
+    rendition = downloads.find_named_rendition(document, pk=parse_whole_number(key))
+    if rendition is None:
+        raise Http404
+    return rendition
 
 
 def _send_file(

@@ -11,12 +11,14 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from ingestion.documents import downloads, redactions
 from ingestion.models import Document, Extraction
 from ingestion.reading.results import CorrectionKind, SignatureResult, TextSource
 from ingestion.rules.checks.legibility import MAX_UNREAD_LETTER_SHARE
 from ingestion.rules.checks.signatures import DIGITAL_SIGNATURE_SOURCE
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.values import FORM_SOURCE
+from sites.models import User
 
 _TEXT_LAYERS = {
     TextSource.NATIVE: _("text layer of the file"),
@@ -64,16 +66,24 @@ def get_last_extraction(document: Document) -> Extraction | None:
     return document.extractions.last()
 
 
-def list_extracted_values(document: Document) -> list[ExtractedValue]:
-    """Return the values of a document; none if it was not read or its type is uncertain."""
+def list_extracted_values(document: Document, person: User | None = None) -> list[ExtractedValue]:
+    """Return the values of a document; none if it was not read or its type is uncertain.
+
+    Others than QA, and everyone without a person, see no value of a document that is withheld
+    because it may name a participant, and none whose place is redacted.
+    """
     extraction = get_last_extraction(document)
-    if extraction is None:
+    is_for_qa = person is not None and downloads.is_reviewer(person)
+    if extraction is None or (not is_for_qa and redactions.is_withheld(document)):
         return []
+    hidden = redactions.list_decisions(document) if not is_for_qa else []
     document_type = TYPES.get(document.document_type)
     nouns = {spec.name: spec.noun for spec in document_type.fields} if document_type else {}
     nouns["signature_date"] = gettext("date of the signature")
     values = []
     for field in extraction.fields:
+        if hidden and redactions.is_place_redacted(document, field["page"], field["box"]):
+            continue
         noun = nouns.get(field["name"], field["name"].replace("_", " "))
         label, page = noun[:1].upper() + noun[1:], _format_page(field["page"])
         # A value in doubt is shown with both readings.

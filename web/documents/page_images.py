@@ -39,7 +39,8 @@ def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     zoom = page_previews.ZOOMS[request.GET.get("zoom") == "2"]
     ahead = PAGES_AHEAD if "ahead" in request.GET else 0
     try:
-        image = page_previews.get_preview(document, page, zoom, ahead=ahead)
+        rendition = downloads.find_shown_rendition(document, request.user)
+        image = page_previews.get_preview(document, page, zoom, ahead=ahead, rendition=rendition)
     except FileNotFoundError as error:
         raise Http404 from error
     if image is None:

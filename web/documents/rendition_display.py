@@ -16,6 +16,7 @@ KIND_LABELS: Mapping[str, Promise] = MappingProxyType(
         RenditionKind.OFFICE_PDF: _("PDF of the original, from which it was read"),
         RenditionKind.MESSAGE_PDF: _("Text of the email message as PDF"),
         RenditionKind.INERT: _("Inert rendition: pictures of the pages"),
+        RenditionKind.REDACTED: _("Redacted rendition: pictures of the pages with black places"),
     }
 )
 
@@ -27,7 +28,7 @@ class RenditionLine:
     rendition: DocumentRendition
     filename: str
     kind: str | Promise
-    is_inert: bool
+    is_of_pictures: bool  # the page names these separately
 
 
 def list_renditions(document: Document) -> list[RenditionLine]:
@@ -37,7 +38,7 @@ def list_renditions(document: Document) -> list[RenditionLine]:
             each,
             downloads.get_rendition_filename(each),
             KIND_LABELS.get(each.kind, each.kind),
-            each.kind == RenditionKind.INERT,
+            each.kind in {RenditionKind.INERT, RenditionKind.REDACTED},
         )
         for each in document.renditions.select_related("document")
     ]

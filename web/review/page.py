@@ -62,7 +62,7 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
         "current_image": build_page_image(request.user, document, findings, number, zoom),
         "findings": describe_findings(document, for_staff=True),
         "newer": corrections.find_correction(document),
-        "extracted": list_extracted_values(document),
+        "extracted": list_extracted_values(document, request.user),
         "names": compare_names(document),
         "reading": describe_reading(extraction) if extraction else [],
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),

@@ -13,11 +13,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from audit.electronic_signatures import ElectronicSignature
+from ingestion.core.states import DocumentState
 from ingestion.intake import corrections
 from ingestion.models import Action, Decision, Document
 from ingestion.review import assignments, decisions
 from ingestion.review.assignments import QueueFilter
-from ingestion.review.decision_rules import ACTIONS_ON_FILED, RULES, list_permitted_actions
+from ingestion.review.decision_rules import (
+    ACTIONS_ON_FILED,
+    ACTIONS_WITH_OWN_PAGE,
+    RULES,
+    list_permitted_actions,
+)
 from ingestion.review.decisions import DecisionConflict, DecisionRefused
 from web import permissions
 from web.review.forms import ReviewDecisionForm
@@ -33,6 +39,8 @@ def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
         action = Action(request.GET.get("action", ""))
     except ValueError as error:
         raise Http404 from error
+    if action in ACTIONS_WITH_OWN_PAGE:
+        raise Http404
     document = get_reviewed_document(pk)
     seen_version = request.GET.get("made_on") or decisions.get_version(document)
     form = ReviewDecisionForm(
@@ -110,8 +118,10 @@ def _go_to_next(request: SignedIn, decision: Decision) -> HttpResponse:
     if decision.action == Action.REDECLARE:
         messages.info(request, _("The checks run again."))
     url = reverse("review_queue")
-    if decision.action in ACTIONS_ON_FILED:
+    if decision.action in ACTIONS_ON_FILED and decision.from_state == DocumentState.ARCHIVED:
         url = reverse("document", args=[decision.document_id])
+    elif decision.action == Action.REDACT:  # the document still waits for its decision
+        url = reverse("review", args=[decision.document_id])
     elif next_key := assignments.filter_queue(QueueFilter()).values_list("pk", flat=True).first():
         url = reverse("review", args=[next_key])
     if request.headers.get("X-Fragment"):

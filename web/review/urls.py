@@ -8,6 +8,7 @@ from web.review import (
     models,
     page,
     queue,
+    redact,
     sign,
 )
 
@@ -23,5 +24,6 @@ urlpatterns = [
     path("<int:pk>/", page.review_page, name="review"),
     path("<int:pk>/take/", page.assign_to_me, name="review_take"),
     path("<int:pk>/divide/", divide.divide_file, name="review_divide"),
+    path("<int:pk>/redact/", redact.redact_document, name="review_redact"),
     path("<int:pk>/sign/", sign.sign_decision, name="review_sign"),
 ]

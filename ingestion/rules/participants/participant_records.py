@@ -21,6 +21,7 @@ from ingestion.rules.participants.captioned_details import (
     find_captioned_details,
 )
 from ingestion.rules.participants.patient_labels import find_labels, find_named_in_text
+from ingestion.rules.participants.text_direction import find_direction, turn_back, turn_page
 
 MAX_AREAS_PER_PAGE = 200  # more are joined into one around all of them
 _MAX_DISTANCE = 90.0  # points from a detail of a participant to a name whose caption is of anybody
@@ -48,16 +49,22 @@ def find_participant_areas(
     `kind` is the type of the document, or None if it is not known. Pages without details are left
     out. The details of a page that is a record of a participant are searched on all pages.
     """
-    records = {page.number: _find_record(page, kind) for page in reading.pages}
+    directions = {page.number: find_direction(page) for page in reading.pages}
+    upright = [
+        turn_page(page, directions[page.number]) if directions[page.number] else page
+        for page in reading.pages
+    ]
+    records = {page.number: _find_record(page, kind) for page in upright}
     known = list(chain.from_iterable(records.values()))
     if not known:
         return {}
     found = {}
-    for page in reading.pages:
+    for page, shown in zip(upright, reading.pages, strict=True):
         own = [detail.box for detail in records[page.number]]
         boxes = own + list(_find_repetitions(page, known, has_record=bool(own)))
         if boxes:
-            found[page.number] = _merge(boxes)
+            turned = (turn_back(box, directions[page.number], shown) for box in boxes)
+            found[page.number] = _merge(list(turned))
     return found
 
 

@@ -247,7 +247,7 @@ def test_only_qa_sees_the_decisions_about_a_filed_document(
 ):
     document, right = sent(FILED), make_site("0417")
     page = text(reviewing.get(f"/documents/{document.pk}/"))
-    assert "If it was filed in error" in page
+    assert "Change the filed document" in page
     answer = sign(reviewing, document, "rehome", reason=REASON, site=right.pk, **SIGNED)
     assert answer.url == f"/documents/{document.pk}/"
     moved = right.documents.get()
@@ -256,7 +256,7 @@ def test_only_qa_sees_the_decisions_about_a_filed_document(
     page = text(client.get(f"/documents/{document.pk}/"))
     assert "Moved to another site" in page
     assert "0417" not in page, "whose site is not that one"
-    assert "If it was filed in error" not in page
+    assert "Change the filed document" not in page
 
 
 def test_a_superseding_version_is_linked_in_both_directions(reviewing, sent):
