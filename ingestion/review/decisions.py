@@ -266,8 +266,8 @@ def _check_division(row: Document, given: Division | None) -> None:
 def _check_redaction(row: Document, given: Redaction | None, user: User) -> None:
     """Raise DecisionRefused unless there is something to blacken, on the pages of the document.
 
-    Whoever shows again what was black before needs the second permission, as for filing a document
-    from quarantine.
+    A person who shows again what was black before needs the second permission, as for filing a
+    document from quarantine.
     """
     if given is None or not given.area_count:
         raise DecisionRefused(_("Mark at least one place to redact."))

@@ -22,6 +22,7 @@ EVENTS: Mapping[str, str | Promise] = MappingProxyType(
         "document.rejected": _("Rejected"),
         "document.already_on_file": _("Already on file"),
         "document.divided": _("Divided into documents"),
+        "document.redacted": _("Participants' data redacted"),
         "document.rendition_made": _("Rendition made"),
         "document.set_aside": _("Set aside"),
         "document.sent_to_review": _("Sent to QA for review"),

@@ -59,11 +59,11 @@ def find_participant_areas(
     if not known:
         return {}
     found = {}
-    for page, shown in zip(upright, reading.pages, strict=True):
+    for page, original in zip(upright, reading.pages, strict=True):
         own = [detail.box for detail in records[page.number]]
         boxes = own + list(_find_repetitions(page, known, has_record=bool(own)))
         if boxes:
-            turned = (turn_back(box, directions[page.number], shown) for box in boxes)
+            turned = (turn_back(box, directions[page.number], original) for box in boxes)
             found[page.number] = _merge(list(turned))
     return found
 

@@ -229,9 +229,9 @@ def test_a_redacted_part_is_shown_redacted_and_its_file_only_to_qa(divided, ines
     divided, first, second = (
         type(first).objects.get(pk=row.pk) for row in (divided, first, second)
     )
-    shown = downloads.choose_file(first, mara)
-    assert shown.rendition == find_rendition(first)
-    with shown.open() as content:
+    offered = downloads.choose_file(first, mara)
+    assert offered.rendition == find_rendition(first)
+    with offered.open() as content:
         assert len(PdfReader(content).pages) == 1
     assert downloads.find_access(second, mara) is FileAccess.ORIGINAL
     assert downloads.find_access(divided, mara) is FileAccess.NOTHING
@@ -264,13 +264,13 @@ def black_and_other_pixels(record):
     """Return the pixels in the proposed places of a rendition, as people see it, and the others."""
     picture, scale = render_page(read_archived(find_rendition(record).sha256))
     turned = record.extractions.last().pages[0].get("turned", 0)
-    shown = np.rot90(np.squeeze(picture), -turned // 90)
-    inside, others = [], np.ones(shown.shape, bool)
+    upright = np.rot90(np.squeeze(picture), -turned // 90)
+    inside, others = [], np.ones(upright.shape, bool)
     for box in redactions.propose(record).pages[1].boxes:
         left, top, right, bottom = (round(side * scale) for side in box)
-        inside.append(shown[top + 1 : bottom - 1, left + 1 : right - 1].ravel())
+        inside.append(upright[top + 1 : bottom - 1, left + 1 : right - 1].ravel())
         others[top - 4 : bottom + 4, left - 4 : right + 4] = False
-    return np.concatenate(inside), shown[others]
+    return np.concatenate(inside), upright[others]
 
 
 @pytest.mark.parametrize(
