@@ -64,7 +64,10 @@ def count_decisions_since(known: Iterable[int]) -> int:
 
 def _find_last_statements() -> Iterator[DecidedDocument]:
     """Yield the documents whose last decision of these actions states a type, the newest first."""
-    rows = Decision.objects.filter(action__in=_ACTIONS).order_by("-pk")
+    # A model keeps words of its examples, so no redacted document is one.
+    redacted = Decision.objects.filter(action=Action.REDACT).values("sha256")
+    rows = Decision.objects.filter(action__in=_ACTIONS).exclude(sha256__in=redacted)
+    rows = rows.order_by("-pk")
     seen: set[int] = set()
     for decision in rows.select_related("document__site").iterator(_ROWS_PER_QUERY):
         document = decision.document
