@@ -26,7 +26,7 @@ from api.schemas import (
 )
 from ingestion.core.renditions import RenditionKind
 from ingestion.core.states import DocumentState
-from ingestion.documents import downloads
+from ingestion.documents import downloads, redactions
 from ingestion.documents.downloads import FileAccess
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration
@@ -101,6 +101,7 @@ def list_documents(
     if query.since:
         rows = rows.filter(Q(received_at__gte=query.since) | Q(settled_at__gte=query.since))
     page = paginate(request, response, rows, query)
+    redactions.load_decisions(page.rows)
     items = [DocumentLine(**_describe_document(request, document)) for document in page.rows]
     return DocumentList(items=items, next=page.next)
 

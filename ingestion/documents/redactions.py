@@ -251,16 +251,29 @@ def _find_areas_as_read(page: RedactedPage, read: Mapping[str, Any]) -> list[Box
 
 
 def list_decisions(document: Document) -> list[Decision]:
-    """Return the redactions of bytes of this document, of any of its pages, the oldest first."""
-    if not document.sha256:
-        return []
-    rows = Decision.objects.filter(action=Action.REDACT, sha256=document.sha256)
-    own = document.page_numbers if document.has_pages_of_a_file else None
-    return [
-        decision
-        for decision in rows.select_related("document").order_by("pk")
-        if own is None or _overlaps(decision.document, own)
-    ]
+    """Return the redactions of bytes of this document, of any of its pages, the oldest first.
+
+    They are read once for an instance of the model, and again after `refresh_from_db`.
+    """
+    if document.known_redactions is None:
+        load_decisions([document])
+    return document.known_redactions or []
+
+
+def load_decisions(documents: Sequence[Document]) -> None:
+    """Read the redactions of many documents at once."""
+    of_bytes: dict[str, list[Decision]] = {}
+    hashes = {document.sha256 for document in documents if document.sha256}
+    rows = Decision.objects.filter(action=Action.REDACT, sha256__in=hashes)
+    for decision in rows.select_related("document").order_by("pk") if hashes else ():
+        of_bytes.setdefault(decision.sha256, []).append(decision)
+    for document in documents:
+        own = document.page_numbers if document.has_pages_of_a_file else None
+        document.known_redactions = [
+            decision
+            for decision in of_bytes.get(document.sha256, ())
+            if own is None or _overlaps(decision.document, own)
+        ]
 
 
 def _overlaps(other: Document, own: range) -> bool:

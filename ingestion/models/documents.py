@@ -178,6 +178,9 @@ class Document(RecordedRow):
     received_at = models.DateTimeField(default=timezone.now)
     settled_at = models.DateTimeField(null=True, blank=True)
 
+    # The redactions of its bytes, once `documents.redactions` has read them for this instance.
+    known_redactions: "list[Any] | None" = None
+
     objects = DocumentQuerySet.as_manager()
 
     class Meta:
@@ -333,6 +336,11 @@ class Document(RecordedRow):
     def has_declared_doc_id(self) -> bool:
         """Return whether the doc_id is made of the declared type and person."""
         return not self.url and not self.is_part
+
+    def refresh_from_db(self, *args: Any, **options: Any) -> None:
+        """Read the row again, and forget what was read about its redactions."""
+        self.known_redactions = None
+        super().refresh_from_db(*args, **options)
 
     @property
     def is_part(self) -> bool:

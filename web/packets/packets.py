@@ -14,6 +14,7 @@ from django.utils.cache import get_conditional_response
 from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
+from ingestion.documents import redactions
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.models import Document, Extraction, Packet
 from sites.models import User
@@ -105,6 +106,7 @@ def _describe_outcomes(documents: list[Document], person: User) -> list[Document
         rows = Extraction.objects.filter(document__in=with_image[:MAX_IMAGES_PER_PAGE])
         for extraction in rows.order_by("attempt").defer("words"):
             extractions[extraction.document_id] = extraction  # the last attempt replaces the others
+    redactions.load_decisions(with_image)
     return [
         add_page_image(outcome, person, extractions.get(outcome.document.pk))
         for outcome in outcomes

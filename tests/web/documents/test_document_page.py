@@ -164,5 +164,5 @@ def test_the_number_of_queries_does_not_grow_with_the_timeline(
 ):
     for _ in range(4):
         document = document_of(make_packet(site, mara, REJECTED))
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         document_page(signed_in, document)
