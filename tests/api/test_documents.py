@@ -3,7 +3,8 @@
 import pytest
 
 from ingestion.core.breaker import BreakerState
-from ingestion.models import Document, PortalLimitState
+from ingestion.core.renditions import RenditionKind
+from ingestion.models import Document, DocumentRendition, Finding, PortalLimitState
 from ingestion.rules.findings import RuleFinding
 from tests.api.conftest import check_problem
 from tests.factories import make_batch, make_user, verdict
@@ -95,6 +96,37 @@ def test_operations_see_all_sites(ops, packet, other_program):
     make_batch(other_program.token.site)
     assert len(states(ops.get("documents"))) == 4
     assert {each["site_id"] for each in ops.get("sites").json()["items"]} == {"0203", "0999"}
+
+
+def test_a_document_says_whether_its_content_is_the_original(program, packet):
+    kinds = {}
+    for document in packet.documents.all():
+        body = program.get(f"documents/{document.pk}").json()
+        kinds[body["state"]] = (body["content_kind"], body["content_url"] is not None)
+    assert kinds == {
+        "ARCHIVED": ("original", True),
+        "REJECTED": (None, False),
+        "IN_REVIEW": (None, False),
+    }
+
+
+def test_only_the_inert_rendition_of_an_original_under_lock_has_an_address(program, packet):
+    document = packet.documents.get(state="ARCHIVED")
+    facts = {"kinds": "javascript"}
+    Finding.objects.create(document=document, code="ACTIVE_CONTENT", facts=facts, attempt=1)
+    for kind in (RenditionKind.OFFICE_PDF, RenditionKind.INERT):
+        DocumentRendition.objects.create(
+            document=document,
+            kind=kind,
+            sha256=f"{kind:0<64}",
+            size=1,
+            media_type="application/pdf",
+        )
+    body = program.get(f"documents/{document.pk}").json()
+    assert body["content_kind"] == "inert"
+    addresses = {each["kind"]: each["content_url"] for each in body["renditions"]}
+    assert addresses["office_pdf"] is None
+    assert addresses["inert"].endswith(f"/content?rendition={'inert':0<64}")
 
 
 def test_a_duplicate_has_the_address_of_the_original(program, packet):

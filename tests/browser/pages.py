@@ -163,6 +163,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
                 "waiting",
                 "rejected",
                 "in_review",
+                "locked",
                 "asked",
                 "not_given",
                 "returned",
@@ -223,6 +224,8 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
                 "another_person",
             )
         ),
+        Page("/documents/{locked}/"),
+        Page(f"{_REVIEW}{{locked}}/"),
         Page(f"{_REVIEW}{{rejected}}/?page=2&zoom=2"),
         Page(f"{_REVIEW}{{in_review}}/", open_signature),
         Page(f"{_REVIEW}{{in_review}}/", refused_signature),

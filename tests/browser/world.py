@@ -12,11 +12,12 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_q.brokers import get_broker
 from django_q.models import OrmQ, Schedule, Task
 
-from audit import background_jobs
+from audit import background_jobs, outbox
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.signing import key_rotation
 from ingestion import roles
+from ingestion.documents import inert_renditions
 from ingestion.models import (
     Action,
     Chunk,
@@ -37,7 +38,7 @@ from sites.models import ApiToken, Study, User
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
 from tests.ingestion.learning.stored_models import make_model
-from tests.ingestion.reading.documents import make_pdf
+from tests.ingestion.reading.documents import add_script, make_pdf
 from tests.ingestion.review.reviewers import decide
 from tests.web.operations.conftest import hold
 from tests.web.scenes import (
@@ -52,6 +53,8 @@ WHY = "Asked for by the inspector of 12 May."
 UNSIGNED = dataclasses.replace(
     REJECTED, signature=DocumentSignature(SignatureState.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
 )
+SCRIPTED = RuleFinding("ACTIVE_CONTENT", facts={"kinds": "javascript"})
+LOCKED = dataclasses.replace(IN_REVIEW, findings=(SCRIPTED,), primary=SCRIPTED)
 STAFF = {
     "ines": "QA leads",
     "rafael": "Regulatory affairs",
@@ -127,6 +130,8 @@ class World:
         asked = self._packet("asked", UNSIGNED)
         request_review(asked, "It is signed, on the back of page 2.", user=self.people["mara"])
         self._packet("in_review", IN_REVIEW)
+        self._packet("locked", LOCKED, content=add_script(make_pdf(pages=2)))
+        outbox.deliver_due(inert_renditions.KIND.name)
         self._packet("next_in_review", IN_REVIEW)
         self._packet("not_drawn", IN_REVIEW, content=b"%PDF-1.7 a letter")
         self._packet(

@@ -29,6 +29,7 @@ class PageImage:
     marked_areas: tuple[MarkedArea, ...]
     zoom: int = 1
     is_of_finding: bool = True  # whether the marked areas are those of a finding
+    is_locked: bool = False  # whether only QA may have the original
 
     @property
     def pixel_width(self) -> int:

@@ -69,7 +69,9 @@ def build_page_image(
     if extraction:
         on_page = (finding for finding in findings if finding.page == page)
         boxes = [box for finding in on_page for box in _find_boxes(extraction, finding)]
-    return _add_areas(PageImage(document, page, 0, 0, (), zoom), extraction, boxes)
+    is_locked = downloads.is_original_locked(document)
+    image = PageImage(document, page, 0, 0, (), zoom, is_locked=is_locked)
+    return _add_areas(image, extraction, boxes)
 
 
 def mark_words(image: PageImage, boxes: Iterable[Sequence[float]]) -> PageImage:
