@@ -14,6 +14,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ def initialise_child(owner: OwnerProcess, memory_bytes: int, scratch: Path) -> N
     cv2.setNumThreads(1)
     tempfile.tempdir = str(scratch)  # the owner removes what a killed process leaves there
     open_work_note(scratch)
+    warnings.simplefilter("ignore")  # of Pillow about damaged files, for example
     for name in MUTED_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     configure_garbage_collection()
