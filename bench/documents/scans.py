@@ -451,6 +451,14 @@ def _faint(grey: Grey, rng: random.Random) -> Grey:
     return _add_grain(_skew(_to_grey(pale), rng.uniform(-0.3, 0.3)), 2.0, rng)
 
 
+def _half_faint(grey: Grey, rng: random.Random) -> Grey:
+    """Return a clean scan of a page whose letterhead is dark and whose other print is faint."""
+    edge = round(rng.uniform(0.12, 0.3) * grey.shape[0])
+    pale = WHITE - FAINT_CONTRAST * (WHITE - grey.astype(np.float32))
+    pale[:edge] = grey[:edge]
+    return _add_grain(_skew(_to_grey(pale), rng.uniform(-0.3, 0.3)), 2.0, rng)
+
+
 def _inverted(grey: Grey, rng: random.Random) -> Grey:
     """Return a clean scan with white print on black paper."""
     return _to_grey(WHITE - _clean(grey, rng).astype(np.float32))
@@ -492,5 +500,6 @@ KINDS: Mapping[str, ScanKind] = {
     "photo": ScanKind(200, _photo, quality=70),
     "hard photo": ScanKind(200, _hard_photo, quality=60),
     "faint": ScanKind(300, _faint, quality=90),
+    "half faint": ScanKind(300, _half_faint, quality=90),
     "inverted": ScanKind(300, _inverted, quality=90),
 }

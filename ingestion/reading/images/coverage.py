@@ -12,6 +12,7 @@ from ingestion.reading.images.binarise import (
     INK_BRIGHTNESS,
     MARGIN_SHARE,
     MAX_THIN_PIXELS,
+    WHITE,
     WORD_PADDING_POINTS,
     Components,
     IntArray,
@@ -33,6 +34,9 @@ MAX_SMALL_LETTER_PIXELS = 5
 MIN_SMALL_LETTER_SHARE = 0.3  # of the letters of a page in small print
 # Of a letter's bounding box that is ink. A signature has less, and so has the corner of a frame.
 MIN_INK_SHARE_OF_BOX = 0.2
+MAX_FAINT_BRIGHTNESS = 240  # relative to white paper, of print that can be read at all
+MIN_FAINT_LETTERS = 40  # outside of words, of faint print that is worth another pass
+FAINT_INK_QUANTILE = 0.2  # of the darkest pixels of faint letters, which is their ink
 # Of ink on a page, about a hundred letters. Of less ink, one word would be a large share.
 MIN_INK_PIXELS = 3_000
 
@@ -51,6 +55,34 @@ def measure_uncovered_share(page: PageRaster, words: Sequence[Word]) -> float:
         left, top, right, bottom = convert_to_pixel_bounds(word.box, page, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
     return float(np.count_nonzero(ink) / max(total, MIN_INK_PIXELS))
+
+
+def measure_faint_ink(page: PageRaster, words: Sequence[Word], noise_floor: float) -> float | None:
+    """Return the brightness, 0 to 255, of faint print outside of the words; None if there is none.
+
+    Such print is so faint that OCR omits it beside darker print, a stamp or a picture. `page` is a
+    result of `flatten_background`, and pixels that are lighter than `noise_floor` may be noise.
+    """
+    limit = int(min(noise_floor, MAX_FAINT_BRIGHTNESS))
+    if limit <= INK_BRIGHTNESS:
+        return None
+    labels = label_components(threshold(page.grey, limit))
+    letters = _letters_of(labels)
+    if len(letters.label) < MIN_FAINT_LETTERS:
+        return None
+    darkest = np.full(labels.max() + 1, WHITE, np.uint8)
+    inked = labels > 0
+    np.minimum.at(darkest, labels[inked], page.grey[inked])
+    is_read = np.zeros(page.grey.shape, bool)
+    for word in words:
+        left, top, right, bottom = convert_to_pixel_bounds(word.box, page, WORD_PADDING_POINTS)
+        is_read[top:bottom, left:right] = True
+    middles = ((letters.top + letters.bottom) // 2, (letters.left + letters.right) // 2)
+    brightness = darkest[letters.label]
+    faint = brightness[(brightness >= INK_BRIGHTNESS) & ~is_read[middles]]
+    if len(faint) < MIN_FAINT_LETTERS:
+        return None
+    return float(np.quantile(faint, FAINT_INK_QUANTILE))
 
 
 def find_letters(page: PageRaster) -> Components:

@@ -71,7 +71,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     deadline = time.monotonic() + seconds
     try:
         passes = PagePasses(variant, engine, seconds, languages, expected)
-        best = passes.read().upright()
+        best = passes.read().upright().in_rows()
         engine = passes.engine
     except OcrFailed as error:
         return replace(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ingestion.reading.images.coverage import find_letters, measure_uncovered_share
-from ingestion.reading.images.normalise.picture import level_lines
+from ingestion.reading.images.normalise.picture import darken_faint_print, level_lines
 from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.quality import is_degraded
 from ingestion.reading.images.render import GreyArray, PageRaster
@@ -28,6 +28,7 @@ from .engines import (
     OcrWord,
 )
 from .page_language import FoundLanguage, LanguageEngines, remaining_seconds
+from .row_order import order_rows
 from .second_engine.client import SecondEngine
 from .second_engine.combine import combine_pages
 from .small_print import has_small_print, read_small_print
@@ -113,6 +114,11 @@ class OcrPass:
             for word in self.words
         ]
         return replace(self, variant=self.variant.rotated(270), words=words)
+
+    def in_rows(self) -> "OcrPass":
+        """Return the pass with the cells of each row of a table behind each other."""
+        height, width = self.variant.raster.grey.shape
+        return replace(self, words=order_rows(self.words, width, height))
 
 
 class PagePasses:
@@ -216,7 +222,11 @@ def _other_variants(variant: PageVariant, passes: Sequence[OcrPass]) -> Iterator
 
     The variants end as soon as the page has been read well.
     """
-    if passes[0].is_good:
+    first = passes[0]
+    words = [word.to_word(first.variant.raster.dpi) for word in first.words]
+    if darker := darken_faint_print(first.variant, (*first.variant.page.words, *words)):
+        yield darker
+    if first.is_good:
         return
     for degrees in (180, 270):
         if max(each.confidence for each in passes) >= MIN_PAGE_CONFIDENCE:

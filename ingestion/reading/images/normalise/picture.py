@@ -1,17 +1,18 @@
 """Makes all corrections of a page image, in their order."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ingestion.reading.images.binarise import ANALYSIS_DPI, Components
-from ingestion.reading.images.coverage import find_letters
+from ingestion.reading.images.coverage import find_letters, measure_faint_ink
 from ingestion.reading.images.render import PageRaster
-from ingestion.reading.results import Correction, CorrectionKind, PageReading
+from ingestion.reading.results import Correction, CorrectionKind, PageReading, Word
 
 from .dotted_lines import remove_dotted_lines
 from .grain import MAX_GRAIN, enlarge, is_bilevel, measure_grain, smooth
 from .light import even_out, is_uneven, measure_light, sharpen
 from .line_shape import measure_line_shape
-from .tone import Tone, measure_tone, normalise_tone
+from .tone import Tone, measure_flat_tone, measure_tone, normalise_tone
 from .variants import PageVariant, measure_skew
 
 MIN_LETTERS = 30  # of a page whose geometry and grain are corrected
@@ -43,6 +44,16 @@ def normalise_page(raster: PageRaster, page: PageReading) -> tuple[PageVariant, 
     variant = level_lines(variant, letters, is_photograph=is_photograph)
     variant = _without_dotted_lines(variant, letters)
     return _refine(variant, bilevel=bilevel, sharp=not is_photograph), tone
+
+
+def darken_faint_print(variant: PageVariant, words: Sequence[Word]) -> PageVariant | None:
+    """Return a page on which the faint print that is in no word is dark; None if it has none."""
+    noise_floor = measure_flat_tone(variant.flat.grey).noise_floor
+    ink = measure_faint_ink(variant.flat, words, noise_floor)
+    if ink is None:
+        return None
+    tone = Tone(is_inverted=False, noise_floor=noise_floor, ink=ink)
+    return variant.corrected(normalise_tone(variant.raster, tone), CorrectionKind.CONTRAST)
 
 
 def level_lines(

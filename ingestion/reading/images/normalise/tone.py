@@ -74,7 +74,12 @@ def measure_tone(raster: PageRaster) -> Tone:
     grey = raster.downsampled(ANALYSIS_DPI).grey
     is_inverted = _is_inverted(grey)
     grey = WHITE - grey if is_inverted else grey
-    even = crop_margins(flatten(grey))
+    return measure_flat_tone(flatten(grey), is_inverted=is_inverted)
+
+
+def measure_flat_tone(flat: GreyArray, *, is_inverted: bool = False) -> Tone:
+    """Measure the tone of a page at `ANALYSIS_DPI` that is divided by its background."""
+    even = crop_margins(flat)
     cumulative = np.bincount(even.ravel(), minlength=WHITE + 1).cumsum() / even.size
     median, low = (int(np.searchsorted(cumulative, share)) for share in (0.5, NOISE_QUANTILE))
     ink = int(np.searchsorted(cumulative, MIN_INK_SHARE))
