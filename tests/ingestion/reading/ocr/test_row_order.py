@@ -1,5 +1,11 @@
 """The order of words in tables, in forms, in columns and on sheets with two pages."""
 
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ingestion.reading.ocr.engines import OcrWord
 from ingestion.reading.ocr.row_order import order_rows
 
@@ -59,3 +65,27 @@ def test_words_that_are_in_rows_already_remain_as_they_are():
         )
     ]
     assert order_rows(words, *PAGE) == words
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 900), st.integers(0, 1300), st.integers(1, 6)),
+        min_size=3,
+        max_size=30,
+    )
+)
+def test_no_word_is_lost_or_repeated(places):
+    words = [
+        word
+        for number, (left, top, count) in enumerate(places)
+        for word in line_of("word " * count, left, top, number)
+    ]
+    assert Counter(order_rows(words, *PAGE)) == Counter(words)
+
+
+def test_the_rows_of_a_table_that_is_askew_are_found():
+    names, dates = ["Ann Lee Ray", "Bo Li", "Cy Ng", "Di Ro"], ["May", "June", "July", "August"]
+    words = [*column(names, 80, 1, pitch=40), *column(dates, 900, 2, pitch=40, rise=33)]
+    askew = [replace(word, top=word.top + round(0.04 * (word.left - 80))) for word in words[:3]]
+    found = order_rows([*askew, *words[3:]], *PAGE)
+    assert texts_of(found) == "Ann Lee Ray May Bo Li June Cy Ng July Di Ro August"
