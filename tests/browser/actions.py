@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connections
 from playwright.sync_api import expect
 
+from audit import background_jobs
 from ingestion.dispatch.shift import work_shift
 from samples.people_and_sites import SITES
 from sites.models import Study
@@ -22,15 +23,23 @@ def make_sample_site():
 
 def work():
     """Run all due work in another thread, because Playwright's event loop uses this one."""
+    _run_in_thread(work_shift)
 
-    def shift():
+
+def make_renditions():
+    """Run the next background job in another thread, as `work` does."""
+    _run_in_thread(background_jobs.run_next_job)
+
+
+def _run_in_thread(function):
+    def run():
         try:
-            work_shift()
+            function()
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(shift).result()
+        thread.submit(run).result()
 
 
 def choose(page, *files):

@@ -1,20 +1,17 @@
 """Documents with active content: what the site and QA see, and what they download."""
 
-import threading
 from datetime import UTC, datetime
 
 import pikepdf
 import pytest
 from django.core.files.base import ContentFile
-from django.db import connections
 from playwright.sync_api import expect
 
-from audit import background_jobs
 from ingestion.intake import registration
 from ingestion.models import WorkerHost
 from samples.documents import make_sample
 from sites.roles import QA_REVIEWERS
-from tests.browser.actions import SAMPLE, make_sample_site, work
+from tests.browser.actions import SAMPLE, make_renditions, make_sample_site, work
 from tests.browser.test_documents_in_review import PHONE, shoot
 from tests.factories import make_staff
 from tests.ingestion.reading.documents import add_script
@@ -44,20 +41,6 @@ def document(mara):
     document = packet.documents.get()
     assert (document.state, document.code) == ("IN_REVIEW", "ACTIVE_CONTENT")
     return document
-
-
-def make_renditions():
-    """Run the background job in another thread, because Playwright's event loop uses this one."""
-
-    def run():
-        try:
-            background_jobs.run_next_job()
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
 
 
 def download(page, label):

@@ -12,12 +12,11 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_q.brokers import get_broker
 from django_q.models import OrmQ, Schedule, Task
 
-from audit import background_jobs, outbox
+from audit import background_jobs
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.signing import key_rotation
 from ingestion import roles
-from ingestion.documents import inert_renditions
 from ingestion.models import (
     Action,
     Chunk,
@@ -36,6 +35,7 @@ from ingestion.storage.archive import get_archive
 from sites import password_links, portal_approval
 from sites.models import ApiToken, Study, User
 from sites.models.legal_holds import LegalHold
+from tests.browser.actions import make_renditions
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
 from tests.ingestion.learning.stored_models import make_model
 from tests.ingestion.reading.documents import add_script, make_pdf
@@ -131,7 +131,7 @@ class World:
         request_review(asked, "It is signed, on the back of page 2.", user=self.people["mara"])
         self._packet("in_review", IN_REVIEW)
         self._packet("locked", LOCKED, content=add_script(make_pdf(pages=2)))
-        outbox.deliver_due(inert_renditions.KIND.name)
+        make_renditions()
         self._packet("next_in_review", IN_REVIEW)
         self._packet("not_drawn", IN_REVIEW, content=b"%PDF-1.7 a letter")
         self._packet(
