@@ -31,7 +31,7 @@ from ingestion.reading.results import (
 
 from .engines import Engine, OcrFailed, OcrWord
 from .page_language import LanguageEngines, remaining_seconds
-from .passes import OcrPass, PagePasses, read_again, read_below_stamps
+from .passes import OcrPass, PagePasses, read_again, read_below_stamps, read_uncorrected
 from .second_engine.client import SecondEngine
 from .second_pass import run_second_pass
 from .stamps import find_scanned_stamps
@@ -71,7 +71,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     deadline = time.monotonic() + seconds
     try:
         passes = PagePasses(variant, engine, seconds, languages, expected)
-        best = passes.read().upright().in_rows()
+        best = passes.read()
         engine = passes.engine
     except OcrFailed as error:
         return replace(
@@ -82,6 +82,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
             page_map=variant.make_page_map(),
             error=str(error),
         )
+    best = read_uncorrected(best, raster, page, engine, deadline).upright().in_rows()
     if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
     best = read_below_stamps(best, engine, deadline)

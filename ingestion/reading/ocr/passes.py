@@ -18,7 +18,7 @@ from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.quality import is_degraded
 from ingestion.reading.images.render import GreyArray, PageRaster
 from ingestion.reading.languages import UNKNOWN
-from ingestion.reading.results import CorrectionKind
+from ingestion.reading.results import CorrectionKind, PageReading
 
 from .engines import (
     MIN_WORD_CONFIDENCE,
@@ -44,6 +44,7 @@ MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pas
 # Mean confidence, 0 to 100, of a page that was read in another script: from which on its script is
 # confirmed, and from which on no other language of the script is tried
 MIN_CONFIDENCE_OF_SCRIPT, MIN_CONFIDENCE_OF_LANGUAGE = 50.0, 60.0
+MIN_GAIN = 1.1  # in characters of high confidence, of the page as it was scanned
 MIN_COUNTED_WORD_LETTERS = 3
 # Words from this length on show by their shape whether a page lies on its side.
 MIN_ORIENTED_WORD_CHARACTERS = 4
@@ -251,6 +252,26 @@ def _run_pass(
         ocr_words = engine.recognise(raster.grey, round(raster.dpi), seconds)
     words = (*variant.page.words, *(word.to_word(raster.dpi) for word in ocr_words))
     return OcrPass(variant, ocr_words, measure_uncovered_share(variant.flat, words))
+
+
+def read_uncorrected(
+    best: OcrPass, raster: PageRaster, page: PageReading, engine: Engine, deadline: float
+) -> OcrPass:
+    """Return a pass of the page as it was scanned, if more of it is read than of the corrected one.
+
+    It is tried only if the corrected page was read badly. So no correction makes a page worse than
+    the engine alone reads it. `deadline` is in seconds of the monotonic clock.
+    """
+    if best.is_good or best.variant.page.corrections == page.corrections:
+        return best
+    try:
+        plain = _run_pass(
+            PageVariant.of(raster, page), engine, remaining_seconds(deadline), may_enlarge=False
+        )
+    except OcrFailed:
+        return best
+    is_better = plain.certain_characters > MIN_GAIN * best.certain_characters
+    return plain if is_better else best
 
 
 def read_below_stamps(best: OcrPass, engine: Engine, deadline: float) -> OcrPass:

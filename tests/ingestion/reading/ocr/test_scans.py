@@ -382,3 +382,26 @@ def test_only_a_bilevel_page_is_smoothed():
     assert is_bilevel(fax)
     assert not is_bilevel(grey)
     assert len(np.unique(smooth(PageRaster(fax, 100)).grey)) > 2
+
+
+class OriginalsOnlyEngine:
+    """An engine that reads an image only as it was scanned, and no corrected one."""
+
+    version = "originals only"
+
+    def __init__(self, original):
+        self._original, self._engine = original, get_engine("auto", "eng")
+
+    def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
+        if not np.array_equal(grey, self._original):
+            return []
+        return self._engine.recognise(grey, dpi, seconds, mode)
+
+
+def test_a_page_that_its_corrections_made_unreadable_is_read_as_it_was_scanned(scan):
+    raster = PageRaster(np.asarray(scan), 200)
+    page = PageReading(1, raster.width, raster.height, "", TextSource.NATIVE)
+    corrected = read_page_image(raster, page, get_engine("auto", "eng"), 300.0)
+    found = read_page_image(raster, page, OriginalsOnlyEngine(raster.grey), 300.0)
+    assert corrected.corrections
+    assert (found.corrections, found.text.splitlines()[:3]) == ((), list(LINES[:3]))
