@@ -13,7 +13,7 @@
     const page = card.dataset.page, width = Number(card.dataset.width), height = Number(card.dataset.height);
     const paper = card.querySelector("[data-paper]"), field = card.querySelector("[data-places]");
     const shownList = card.querySelector("[data-list]");
-    let places = [], elements = [];
+    let places = [], elements = [], buttons = [];
     const fill = (text, number) => text.replace("{number}", number).replace("{page}", page);
     const limit = (value, low, high) => Math.min(Math.max(value, low), high);
 
@@ -34,29 +34,41 @@
       style.height = `${100 * (bottom - top) / height}%`;
     }
 
+    // A place on the picture is moved with a mouse or a finger, and its button below the page with the keyboard.
     function draw() {
       for (const element of elements) element.remove();
       shownList.replaceChildren();
       elements = places.map((_, index) => {
-        const box = Object.assign(document.createElement("div"), { className: "sl-redact-box", tabIndex: 0 });
-        box.setAttribute("role", "button");
+        const box = Object.assign(document.createElement("div"), { className: "sl-redact-box" });
         box.dataset.number = index + 1;
-        box.setAttribute("aria-label", `${fill(list.dataset.textPlace, index + 1)}. ${list.dataset.textKeys}`);
+        box.setAttribute("aria-hidden", "true");
         box.append(Object.assign(document.createElement("span"), { className: "sl-redact-handle" }));
         paper.append(box);
-        box.addEventListener("keydown", (event) => press(event, index));
         box.addEventListener("pointerdown", (event) => drag(event, index));
-        const item = document.createElement("li"), remove = document.createElement("button");
-        item.textContent = fill(list.dataset.textPlace, index + 1);
-        Object.assign(remove, { type: "button", className: "sl-button sl-compact", textContent: fill(list.dataset.textRemove, index + 1) });
-        remove.addEventListener("click", () => removePlace(index));
-        remove.addEventListener("focus", () => box.classList.add("sl-redact-active"));
-        remove.addEventListener("blur", () => box.classList.remove("sl-redact-active"));
-        item.replaceChildren(remove);
-        shownList.append(item);
         return box;
       });
+      buttons = places.map((_, index) => {
+        const item = document.createElement("li"), name = fill(list.dataset.textPlace, index + 1);
+        const button = makeButton(name, `${name}. ${list.dataset.textKeys}`);
+        const remove = makeButton("\u00d7", fill(list.dataset.textRemove, index + 1));
+        button.title = list.dataset.textKeys;
+        button.addEventListener("keydown", (event) => press(event, index));
+        remove.addEventListener("click", () => removePlace(index));
+        for (const each of [button, remove]) {
+          each.addEventListener("focus", () => elements[index]?.classList.add("sl-redact-active"));
+          each.addEventListener("blur", () => elements[index]?.classList.remove("sl-redact-active"));
+        }
+        item.append(button, remove);
+        shownList.append(item);
+        return button;
+      });
       elements.forEach((_, index) => position(index));
+    }
+
+    function makeButton(textContent, label) {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "sl-button sl-compact", textContent });
+      button.setAttribute("aria-label", label);
+      return button;
     }
 
     function change(index, sides) {
@@ -81,7 +93,7 @@
       write();
       draw();
       status.textContent = fill(list.dataset.textRemoved, index + 1);
-      (elements[Math.min(index, elements.length - 1)] || card.querySelector("[data-add]")).focus();
+      (buttons[Math.min(index, buttons.length - 1)] || card.querySelector("[data-add]")).focus();
     }
 
     function add(sides) {
@@ -124,7 +136,7 @@
       if (event.button) return;
       event.preventDefault();
       event.stopPropagation();
-      elements[index].focus();
+      buttons[index].focus({ preventScroll: true });
       const isHandle = event.target.classList.contains("sl-redact-handle");
       follow(event, elements[index], (across, down) => (isHandle ? resize : move)(index, across, down));
     }
@@ -143,7 +155,7 @@
         if (sides[2] - sides[0] < MIN_SIDE || sides[3] - sides[1] < MIN_SIDE) return;
         if (index < 0) index = add(sides);
         else change(index, sides);
-      }, () => { if (index >= 0) elements[index].focus(); });
+      }, () => { if (index >= 0) buttons[index].focus({ preventScroll: true }); });
     });
 
     card.querySelector("[data-add]").addEventListener("click", () => {
@@ -153,7 +165,7 @@
       const middle = limit((visible - bounds.top) / bounds.height, 0.1, 0.9);
       const [left, top] = [width * (1 - NEW_WIDTH) / 2, height * (middle - NEW_HEIGHT / 2)];
       const index = add([left, top, left + width * NEW_WIDTH, top + height * NEW_HEIGHT]);
-      elements[index].focus();
+      buttons[index].focus({ preventScroll: true });
     });
     field.addEventListener("change", () => { read(); draw(); });
 
