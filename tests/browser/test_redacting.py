@@ -45,6 +45,7 @@ def sign(page):
 
 def drag(page, element, start, end):
     """Press the mouse at a place of an element, and release it at another one, in pixels."""
+    element.scroll_into_view_if_needed()
     corner = element.bounding_box()
     page.mouse.move(corner["x"] + start[0], corner["y"] + start[1])
     page.mouse.down()
