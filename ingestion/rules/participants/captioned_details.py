@@ -64,7 +64,8 @@ class _Caption:
     pattern: str = ""  # a regular expression; "" for a name or a date
 
 
-_NUMBER = r"(?=[\w/.-]*\d{4})[A-Z0-9]+(?:[-/.][A-Z0-9]+)*(?: \d{3,}){0,3}(?![\w])"
+# At least five digits, possibly in groups, as in 485 777 3456.
+_NUMBER = r"(?=(?:[^\d\s]{0,4} ?\d){5})[A-Z0-9]+(?:[-/.][A-Z0-9]+| \d{2,})*(?!\w)"
 _CODE = r"(?=[\w/.-]*\d{2})\w+(?:[-/.]\w+)*"
 _IDENTITY = r"(?=(?:\D{0,6}\d){5})[A-Z0-9]+(?:[-/. ][A-Z0-9]+){0,6}(?!\w)"
 _INITIALS = r"(?:[^\W\d_a-z][.-]?\s?){2,3}(?!\w)"
@@ -196,11 +197,18 @@ def _find_value(text: str, caption: _Caption, language: str) -> tuple[int, int]:
         is_value = match is not None and (
             any(sign.isdigit() for sign in match[0]) or not is_caption(match[0], language)
         )
-        return (start, start + match.end()) if match and is_value else (0, 0)
+        if match is None or not is_value or _is_date(match[0]):
+            return 0, 0
+        return start, start + match.end()
     name = read_name(text[start:], language)
     if not name and caption.kind is DetailKind.NAME_PART:
         name = _read_name_part(text[start:], language)
     return (start, start + len(name)) if name else (0, 0)
+
+
+def _is_date(text: str) -> bool:
+    written = next(dates.find_dates(text), None)
+    return written is not None and written.raw == text
 
 
 def _skip_gap(text: str) -> int:
