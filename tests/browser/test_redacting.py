@@ -73,9 +73,8 @@ def test_a_reviewer_draws_moves_and_removes_places(signed_in, ines, record):
     drag(page, paper, (100, 400), (300, 440))  # draws one
     expect(boxes(page)).to_have_count(4)
     # Move and resize with the keyboard, and remove one with its button.
-    button = page.get_by_role("button", name="Place 4 on page 1. ")
-    button.press("ArrowDown")
-    button.press("Shift+ArrowRight")
+    for keys in ("ArrowDown", "Shift+ArrowRight"):
+        page.get_by_role("button", name="Place 4 on page 1. ").press(keys)
     page.get_by_role("button", name="Remove place 3 on page 1").click()
     expect(boxes(page)).to_have_count(3)
     drag(page, boxes(page).nth(2), (20, 10), (60, 10))

@@ -66,7 +66,7 @@ class _Caption:
 
 # At least five digits, possibly in groups, as in 485 777 3456.
 _NUMBER = r"(?=(?:[^\d\s]{0,4} ?\d){5})[A-Z0-9]+(?:[-/.][A-Z0-9]+| \d{2,})*(?!\w)"
-_CODE = r"(?=[\w/.-]*\d{2})\w+(?:[-/.]\w+)*"
+_CODE = r"(?=(?:[\w/.-]*?\d){2})\w+(?:[-/.]\w+)*"
 _IDENTITY = r"(?=(?:\D{0,6}\d){5})[A-Z0-9]+(?:[-/. ][A-Z0-9]+){0,6}(?!\w)"
 _INITIALS = r"(?:[^\W\d_a-z][.-]?\s?){2,3}(?!\w)"
 _SOCIAL_SECURITY_NUMBER = re.compile(r"\d{3}[ -]\d{2}[ -]\d{4}\b")
