@@ -23,6 +23,7 @@ ENLARGED_DPI, MAX_ENLARGEMENT = 400, 2.0
 MAX_ENLARGED_PIXELS = 25_000_000
 # Of the width or height of a sheet: a white band across its middle, between the pages on it.
 MIN_BAND_SHARE = 0.02
+MAX_PORTRAIT_RATIO = 1.15  # of the width to the height of a sheet that is no landscape
 BLOCKS_PER_AREA = 10_000  # more than Tesseract finds in one area
 
 
@@ -53,13 +54,16 @@ def _areas_of(variant: PageVariant) -> Sequence[tuple[slice, slice]]:
     ink = threshold(variant.flat.grey, INK_BRIGHTNESS)
     height, width = variant.raster.grey.shape
     columns = _slices(np.flatnonzero(ink.any(axis=0)), ink.shape[1], width)
-    # Pages one above the other have no lines that are joined.
-    rows = (
-        _slices(np.flatnonzero(ink.any(axis=1)), ink.shape[0], height)
-        if len(columns) > 1
-        else [slice(0, height)]
-    )
-    return [(row, column) for row in rows for column in columns]
+    if len(columns) == 1:
+        return [(slice(0, height), columns[0])]  # pages one above the other join no lines
+    # Each side by itself, because the bands between pages of a sheet that is askew are not level.
+    # Two pages on a landscape sheet may each have a gap in the middle, but seldom the same one.
+    middle = round(columns[0].stop * ink.shape[1] / width)
+    sides = [ink] * 2 if width > MAX_PORTRAIT_RATIO * height else [ink[:, :middle], ink[:, middle:]]
+    rows = [_slices(np.flatnonzero(side.any(axis=1)), ink.shape[0], height) for side in sides]
+    if any(len(each) == 1 for each in rows):
+        return [(slice(0, height), column) for column in columns]
+    return [(row[n], column) for n in range(2) for row, column in zip(rows, columns, strict=True)]
 
 
 def _slices(inked: NDArray[np.intp], length: int, pixels: int) -> Sequence[slice]:

@@ -64,3 +64,16 @@ def test_a_page_in_usual_print_is_read_as_it_is():
     engine = ListingEngine()
     read_page_image(raster, page, engine, 30.0)
     assert engine.read == [(200, raster.grey.shape[1])]
+
+
+@pytest.mark.slow
+def test_the_pages_on_a_sheet_are_in_order_if_the_bands_between_them_are_not_level():
+    picture = np.asarray(render(four_pages()))
+    half = picture.shape[1] // 2
+    shifted = np.hstack(
+        [np.roll(picture[:, :half], 245, axis=0), np.roll(picture[:, half:], -110, axis=0)]
+    )
+    page, raster = page_of(shifted)
+    engine = ListingEngine()
+    read_page_image(raster, page, engine, 300.0)
+    assert [dpi for dpi, _ in engine.read] == [400] * 4
