@@ -271,6 +271,18 @@ TUNED_OTHERS = (
             "Passport No: 563829104",
         ),
     ),
+    # "CNS 466/12" is the resolution of a council, and no number of a patient.
+    Layout(
+        "TCLE with a resolution",
+        "por",
+        (
+            "TERMO DE CONSENTIMENTO LIVRE E ESCLARECIDO",
+            "Esta pesquisa segue as Resoluções CNS 466/12 e 510/2016.",
+            "Nome: Tiago Moura, pesquisador responsável",
+            "Central de atendimento: 0800 701 1234",
+        ),
+        "informed-consent-form",
+    ),
 )
 
 KEPT_BACK = (
