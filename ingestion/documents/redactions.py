@@ -10,8 +10,8 @@ document, others see nothing of it.
 """
 
 import asyncio
-import logging
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,8 +42,9 @@ MAX_AREAS_PER_PAGE = 400
 TOLERANCE = 1.0  # points by which a place may be smaller than an earlier one, through rounding
 # The size of a page that was not read. Places on it are in percent of width and height.
 UNKNOWN_SIZE = (100.0, 100.0)
-
-logger = logging.getLogger(__name__)
+MAX_CONCURRENT_RENDERINGS = 2  # of one web server process, whose other threads serve people
+MAX_WAIT_SECONDS = 30  # for another rendering to end
+_renderings = threading.BoundedSemaphore(MAX_CONCURRENT_RENDERINGS)
 
 
 class RedactionFailed(Exception):
@@ -198,6 +199,8 @@ def render(document: Document, redaction: Redaction) -> Iterator[RenderedFile]:
     }
     with tempfile.TemporaryDirectory(prefix="siteledger-redaction-") as folder:
         source, target = Path(folder, "source"), Path(folder, "redacted.pdf")
+        if not _renderings.acquire(timeout=MAX_WAIT_SECONDS):
+            raise RedactionFailed("other redactions are being rendered")
         try:
             # The archive may be a bucket, so its bytes are copied to a file of this machine.
             archive.copy_to(renditions.get_read_sha256(document), source)
@@ -212,6 +215,8 @@ def render(document: Document, redaction: Redaction) -> Iterator[RenderedFile]:
             )
         except (OSError, ReadingFault) as fault:
             raise RedactionFailed(str(fault)) from fault
+        finally:
+            _renderings.release()
         if isinstance(outcome, page_pictures.PicturesFailed):
             raise RedactionFailed(outcome.reason)
         if outcome.undisplayed:

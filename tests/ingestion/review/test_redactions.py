@@ -307,3 +307,19 @@ def test_a_photograph_is_redacted(site, mara, ines, tmp_path):
     assert photograph[200:400] not in content
     black, _ = black_and_other_pixels(record)
     assert black.max() < 60
+
+
+def test_a_container_with_a_redacted_entry_is_for_qa_only(record, ines, mara, site):
+    redact(record, ines)
+    decide(Document.objects.get(pk=record.pk), Action.UNSEAL, ines)
+    container = make_filed(site, "cv", "c" * 64)
+    Document.objects.filter(pk=container.pk).update(state="DIVIDED")
+    Document.objects.filter(pk=record.pk).update(part_of=container, entry=1)
+    container, entry = Document.objects.get(pk=container.pk), Document.objects.get(pk=record.pk)
+    assert downloads.find_access(entry, mara) is FileAccess.INERT
+    assert downloads.find_access(container, mara) is FileAccess.NOTHING
+    assert set(downloads.filter_viewable(Document.objects.all(), mara)) == {entry}
+    assert downloads.find_access(container, ines) is FileAccess.ORIGINAL
+    # The ledger has no entries of these changes.
+    Document.objects.filter(pk=container.pk).update(state="ARCHIVED")
+    Document.objects.filter(pk=record.pk).update(part_of=None, entry=0)
