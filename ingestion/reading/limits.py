@@ -20,7 +20,8 @@ class ReadingLimits:
     max_pages: int = 500  # of one document; a page tree may claim to have a million
     max_page_points: float = 14_400.0  # of a page's longer side: 200 inches, as in Acrobat
     max_image_pixels: int = 120_000_000  # of all images of a page, checked before decoding
-    max_render_pixels: int = 25_000_000  # of one rendered page; A4 at 300 dpi has 8.7 million
+    # Of one rendered page; A3 at 300 dpi has 17.4 million. A process needs 25 bytes for each.
+    max_render_pixels: int = 18_000_000
     ocr_dpi: int = 300  # the highest resolution for OCR; a scan with fewer dpi is not enlarged
     # Names of Tesseract's languages, joined by +. Each page is read in one of them; the first one
     # is the usual one.
