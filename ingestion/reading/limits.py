@@ -43,7 +43,7 @@ class ReadingLimits:
     # Of the first look at one page: its probe, its first OCR, or a stage that was deferred. After a
     # longer look, the page is read again in a task of its own, without what took so long.
     first_look_seconds: float = 10.0
-    page_seconds: float = 20.0  # of another look, which is 4 times the 99th percentile of a page
+    page_seconds: float = 15.0  # of another look, which is 3 times the 99th percentile of a page
     # Seconds of the clock for the OCR of a page by Tesseract. On a busy host, the same page takes
     # several times as long as on an idle one.
     engine_seconds: float = 24.0
