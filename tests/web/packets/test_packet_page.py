@@ -132,7 +132,7 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(
     signed_in, site, mara, django_assert_max_num_queries
 ):
     packet = make_packet(site, mara, REJECTED, FILED, IN_REVIEW)
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(20):
         page(signed_in, packet)
 
 
