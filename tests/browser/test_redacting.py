@@ -45,9 +45,9 @@ def sign(page):
 
 def drag(page, element, start, end):
     """Press the mouse at a place of an element, and release it at another one, in pixels."""
-    element.scroll_into_view_if_needed()
+    # The mouse waits until the page has stopped moving, for example after an image was loaded.
+    element.hover(position={"x": start[0], "y": start[1]})
     corner = element.bounding_box()
-    page.mouse.move(corner["x"] + start[0], corner["y"] + start[1])
     page.mouse.down()
     page.mouse.move(corner["x"] + end[0], corner["y"] + end[1], steps=4)
     page.mouse.up()
