@@ -36,7 +36,7 @@ def fill_database(sites: int, documents: int, *, first: int = 1000) -> None:
 
     random.seed(documents)
     kinds, now = list(TYPES)[:DOCUMENTS_PER_SITE], timezone.now()
-    site_rows = _add_sites(range(first, first + sites), kinds)
+    site_rows = add_sites(range(first, first + sites), kinds)
     _add_people(site_rows)
     versions = -(-documents // (sites * DOCUMENTS_PER_SITE))
     rows: list[Any] = []
@@ -55,7 +55,7 @@ def fill_database(sites: int, documents: int, *, first: int = 1000) -> None:
         cursor.execute("ANALYZE")
 
 
-def _add_sites(numbers: range, kinds: Sequence[str]) -> list[Any]:
+def add_sites(numbers: range, kinds: Sequence[str]) -> list[Any]:
     from ingestion.models import RequiredDocument
     from sites.models import Portal, Site, Study
 

@@ -94,14 +94,14 @@ def main() -> None:
     parser.add_argument("result", type=Path)
     arguments = parser.parse_args()
     django.setup()
-    from bench.installation.filled import _add_sites
+    from bench.installation.filled import add_sites
     from ingestion.dispatch.shift import Shift
     from ingestion.intake.registration import register_folder
     from ingestion.intake.submission import Submission
     from ingestion.models import BatchSource, Document
 
     call_command("migrate", verbosity=0)
-    (site,) = _add_sites(range(1000, 1001), [])
+    (site,) = add_sites(range(1000, 1001), [])
     submission = Submission(BatchSource.FOLDER, Actor.software("bench", OPERATIONS))
     register_folder(arguments.folder, site, submission)
     watch = ProcessWatch()
