@@ -11,13 +11,11 @@ rendered, so that the memory that is needed does not depend on the number of pag
 """
 
 import asyncio
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from io import BytesIO
 from math import ceil, floor
 from pathlib import Path
 
@@ -25,7 +23,7 @@ import cv2
 import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
-from PIL import Image, ImageDraw, ImageFont, ImageSequence, TiffImagePlugin
+from PIL import Image, ImageDraw, ImageFont, ImageSequence
 
 from ingestion.core.file_parts import FilePart, Region
 from ingestion.reading.images.image_files import open_image
@@ -33,8 +31,6 @@ from ingestion.reading.images.page_objects import iter_page_objects
 from ingestion.reading.images.render import (
     PAGE_ERRORS,
     POINTS_PER_INCH,
-    ColourArray,
-    GreyArray,
     PageRaster,
     PageUnreadable,
     PlacedImage,
@@ -46,6 +42,7 @@ from ingestion.reading.images.render import (
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.file_type import detect_media_type
 from ingestion.reading.pdf.open_pdf import open_document, open_pdf
+from ingestion.reading.picture_encoding import PagePicture, encode_picture
 from ingestion.reading.picture_pdf import (
     PicturePage,
     WrittenPages,
@@ -63,15 +60,10 @@ PAGES_PER_TASK = 8
 MAX_FILE_BYTES = 400_000_000  # of all pictures together
 MAX_PAGE_BYTES = 5_000_000  # of one picture
 MAX_SECONDS = 1_800  # of the clock for a whole file; 500 ordinary pages take a tenth of it
-# Scale and JPEG quality of a picture, the best first. The first that is small enough is used, and
-# otherwise the last.
-ENCODINGS = ((1.0, 80), (1.0, 50), (0.5, 50), (0.25, 40))
 MAX_GREY_SHARE = 0.05  # of the pixels of a scan in black and white, when it is rendered
 GREYS = (64, 192)  # pixels between them are neither black nor white
-GREY_LEVELS = 16  # of a page in grey that is stored without loss of lines
 PLACEHOLDER_POINTS = (595, 842)  # A4
 PLACEHOLDER = "Page {number} of the original cannot be displayed."
-_ROWS_PER_STRIP, _STRIP_OFFSETS, _STRIP_BYTES = 278, 273, 279  # TIFF 6.0, section 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +133,6 @@ class PictureOrder:
     blackened: Mapping[int, BlackenedPage] | None = None
     with_form: bool = True  # whether form values and annotations are drawn
     is_placeholder: bool = False  # whether a sentence takes the place of each page
-
-
-@dataclass(frozen=True, slots=True)
-class PagePicture:
-    """A rendered page, and whether it is stored in black and white."""
-
-    raster: PageRaster
-    is_bitonal: bool = False
 
 
 async def render_pictures(
@@ -272,7 +256,7 @@ def write_pictures(
                 if picture is None:
                     undisplayed.append(number)
                     picture = _draw_placeholder(number)
-                encoded = _encode(picture, order.max_bytes)
+                encoded = encode_picture(picture, order.max_bytes)
             yield encoded
 
     try:
@@ -400,68 +384,3 @@ def _draw_placeholder(number: int) -> PagePicture:
     text = PLACEHOLDER.format(number=number)
     ImageDraw.Draw(picture).text((72 * scale, 72 * scale), text, fill=0, font=font)
     return PagePicture(PageRaster(np.asarray(picture), PICTURE_DPI))
-
-
-def _encode(picture: PagePicture, max_bytes: int) -> PicturePage:
-    """Return a page as it is stored, of at most `max_bytes`, if that can be reached.
-
-    Pages of letters and lines in grey are smaller, and sharper, with few levels of grey than as
-    JPEG.
-    """
-    raster = picture.raster
-    if picture.is_bitonal:
-        return _encode_bitonal(raster)
-    pixels = raster.grey if raster.colour is None else raster.colour[..., ::-1]
-    jpeg = _encode_jpeg(raster, np.ascontiguousarray(pixels), max_bytes)
-    if raster.colour is not None:
-        return jpeg
-    levels = replace(
-        jpeg,
-        pixels=(raster.grey.shape[1], raster.grey.shape[0]),
-        content=_pack_levels(raster.grey),
-        filter="FlateDecode",
-        bits=4,
-    )
-    return min(levels, jpeg, key=lambda page: len(page.content))
-
-
-def _encode_jpeg(raster: PageRaster, pixels: ColourArray, max_bytes: int) -> PicturePage:
-    picture = Image.fromarray(pixels)  # without metadata of the original
-    for scale, quality in ENCODINGS:
-        width, height = (max(1, round(side * scale)) for side in picture.size)
-        scaled = picture.resize((width, height), Image.Resampling.BOX)
-        output = BytesIO()
-        scaled.save(output, "JPEG", quality=quality)
-        if output.tell() <= max_bytes:
-            break
-    colours = "DeviceGray" if picture.mode == "L" else "DeviceRGB"
-    return PicturePage(
-        raster.width, raster.height, scaled.size, output.getvalue(), "DCTDecode", colours=colours
-    )
-
-
-def _pack_levels(grey: GreyArray) -> bytes:
-    """Return a grey picture with two pixels in a byte, compressed as FlateDecode does."""
-    step = 255 / (GREY_LEVELS - 1)
-    levels = np.rint(grey / np.float32(step)).astype(np.uint8)
-    if levels.shape[1] % 2:  # each row ends with a whole byte
-        levels = np.pad(levels, ((0, 0), (0, 1)))
-    return zlib.compress(np.ascontiguousarray(levels[:, ::2] << 4 | levels[:, 1::2]).tobytes())
-
-
-def _encode_bitonal(raster: PageRaster) -> PicturePage:
-    """Return a page in black and white, compressed as by a Group 4 fax (ITU-T T.6)."""
-    picture = Image.fromarray(raster.grey).point(lambda value: 255 * (value >= 128), "1")
-    output = BytesIO()
-    picture.save(output, "TIFF", compression="group4", tiffinfo={_ROWS_PER_STRIP: picture.height})
-    with TiffImagePlugin.TiffImageFile(BytesIO(output.getvalue())) as written:
-        (offset,), (count,) = written.tag_v2[_STRIP_OFFSETS], written.tag_v2[_STRIP_BYTES]
-    return PicturePage(
-        raster.width,
-        raster.height,
-        picture.size,
-        output.getvalue()[offset : offset + count],
-        "CCITTFaxDecode",
-        bits=1,
-        parameters=f"/K -1 /Columns {picture.width} /Rows {picture.height} /BlackIs1 true",
-    )
