@@ -26,20 +26,23 @@ from ingestion.storage import archive_verification, object_locks
 WAKEUP_LIFETIME = timedelta(minutes=15)
 
 
-def work_shift() -> None:
-    """Work on the chunks that are due. Ends the worker if it received SIGTERM meanwhile.
+def work_shift() -> str:
+    """Work on the chunks that are due, and return what the shift did, for the pages of django-q2.
+
+    Ends the worker if it received SIGTERM meanwhile.
 
     A CancelledError that left the task would kill the worker silently, because it is not an
     Exception.
     """
     with _own_connections(), worker_presence.mark_busy():
         try:
-            shift.work_shift()
+            report = shift.work_shift()
         except asyncio.CancelledError as error:
             if not drain.is_asked_to_leave():
                 raise RuntimeError("the shift was cancelled") from error
     if drain.is_asked_to_leave():
         raise SystemExit(128 + signal.SIGTERM)  # the exit code of a shell for SIGTERM
+    return str(report)
 
 
 def purge_wakeups() -> None:

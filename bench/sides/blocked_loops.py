@@ -20,7 +20,7 @@ class SlowCallbacks(logging.Handler):
         """Return the longest time of each blocking place, in seconds."""
         return self._longest
 
-    async def watch(self, work: Coroutine[None, None, None]) -> None:
+    async def watch(self, work: Coroutine[None, None, object]) -> None:
         """Run the work in asyncio's debug mode, and keep what blocks the loop."""
         loop = asyncio.get_running_loop()
         loop.set_debug(True)

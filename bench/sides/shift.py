@@ -47,7 +47,8 @@ def work(result: Path, *, watched: bool) -> None:
     slow = SlowCallbacks()
     begun, start = datetime.now(UTC), time.monotonic()
     while Document.objects.unsettled().exists() and time.monotonic() - start < TIMEOUT_SECONDS:
-        asyncio.run(slow.watch(Shift.work()) if watched else Shift.work())
+        shift = Shift.work()
+        asyncio.run(slow.watch(shift) if watched else shift)
         time.sleep(PAUSE_SECONDS)
     seconds = time.monotonic() - start - PAUSE_SECONDS
     rows = Document.objects.all()

@@ -8,6 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from ingestion.core.ports import EarlyDecision, Fetched, FetchFailure, NotModified, WorkItem
+from ingestion.core.states import DocumentState
+from ingestion.dispatch.shift_report import ShiftReport
 from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.dispatch.worker_steps import (
     Conclude,
@@ -27,18 +29,20 @@ class DatabaseRecorder:
     """Records the moves of a shift's documents in the database.
 
     `leases` maps the primary key of a chunk to the lease under which the shift holds it; the shift
-    adds to it. `files` is the executor for blocking work with files. `finish` and `postpone` are
-    methods of the shift, which keeps the chunks in memory.
+    adds to it. `report` receives the outcome of each document. `files` is the executor for blocking
+    work with files. `finish` and `postpone` are methods of the shift, which keeps the chunks in
+    memory.
 
     This layer exists because the core knows neither leases nor storage: it adds the lease to each
     move, and it archives the bytes before the row says that they are archived.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of one shift
         self,
         apply_step: StepBatcher,
         files: Executor,
         leases: Mapping[int, UUID],
+        report: ShiftReport,
         *,
         max_attempts: int,
         finish: Callable[[WorkItem], None],
@@ -47,6 +51,7 @@ class DatabaseRecorder:
         self._apply_step = apply_step
         self._files = files
         self._leases = leases
+        self._report = report
         self._max_attempts = max_attempts
         self.finish = finish
         self.postpone = postpone
@@ -54,7 +59,10 @@ class DatabaseRecorder:
     async def start_attempt(self, item: WorkItem) -> bool:
         """Count an attempt. Returns False if the attempts were used up and the document is held."""
         step = StartAttempt(**self._fence(item), max_attempts=self._max_attempts)
-        return bool(await self._apply_step(step))
+        is_started = bool(await self._apply_step(step))
+        if not is_started:
+            self._report.settle(item, DocumentState.HELD)
+        return is_started
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
         """Record that the bytes are here. Returns False if the same bytes are on file already.
@@ -63,6 +71,7 @@ class DatabaseRecorder:
         """
         is_new = bool(await self._apply_step(StartChecking(**self._fence(item), fetched=fetched)))
         if not is_new:
+            self._report.settle(item, DocumentState.DEDUPED)
             await self._drop_upload(item)
         return is_new
 
@@ -71,7 +80,10 @@ class DatabaseRecorder:
         if item.filed is None:
             return False
         step = RecordUnchanged(**self._fence(item), filed=item.filed, answer=answer)
-        return bool(await self._apply_step(step))
+        is_current = bool(await self._apply_step(step))
+        if is_current:
+            self._report.settle(item, DocumentState.DEDUPED)
+        return is_current
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: CheckedDocument) -> None:
         """Archive the bytes, then record state and entry. `Conclude` explains the order.
@@ -80,7 +92,8 @@ class DatabaseRecorder:
         """
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._files, _archive, fetched, checked)
-        await self._apply_step(Conclude(**self._fence(item), checked=checked))
+        state = await self._apply_step(Conclude(**self._fence(item), checked=checked))
+        self._report.settle(item, state)
         await self._drop_upload(item)
 
     async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
@@ -89,7 +102,8 @@ class DatabaseRecorder:
 
     async def record_early_decision(self, item: WorkItem, decision: EarlyDecision) -> None:
         """Reject or hold a document that was not read."""
-        await self._apply_step(RecordEarlyDecision(**self._fence(item), decision=decision))
+        step = RecordEarlyDecision(**self._fence(item), decision=decision)
+        self._report.settle(item, await self._apply_step(step))
 
     def _fence(self, item: WorkItem) -> dict[str, Any]:
         return {"document": item.document, "lease": self._leases[item.chunk]}

@@ -6,6 +6,7 @@ host runs, an operator may release a single chunk, which the ledger records.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import transaction
 
@@ -72,7 +73,7 @@ def release_lease(chunk: Chunk, *, by: Actor) -> bool:
                 "expired": write_time(chunk.lease_expires_at),
             },
         )
-        transaction.on_commit(wakeup.wake_worker)
+        transaction.on_commit(partial(wakeup.wake_worker, chunk.batch.reference))
     return True
 
 

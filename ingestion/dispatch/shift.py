@@ -34,6 +34,7 @@ from ingestion.dispatch.leases import Lease
 from ingestion.dispatch.processes import drain, worker_presence
 from ingestion.dispatch.recorder import DatabaseRecorder
 from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
+from ingestion.dispatch.shift_report import ShiftReport
 from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.sources.document_source import DocumentSource, LeaseFolders
 from ingestion.storage import archive, spool
@@ -49,9 +50,9 @@ CANCELLATION_POLL_SECONDS = 1.0  # between two searches for cancelled batches
 MAX_DOCUMENTS_IN_LOG = 5  # of one chunk
 
 
-def work_shift() -> None:
+def work_shift() -> ShiftReport:
     """Run one shift in an event loop of its own. It is the body of the django-q2 task."""
-    asyncio.run(Shift.work())
+    return asyncio.run(Shift.work())
 
 
 @dataclass(slots=True)
@@ -107,6 +108,7 @@ class Shift:
         self._owner = worker_presence.get_current_owner()
         self._chunks: dict[int, _HeldChunk] = {}  # by primary key, as the next dictionary
         self._lease_ids: dict[int, UUID] = {}
+        self._report = ShiftReport()
         self._changed = asyncio.Event()  # a chunk was begun or fed, or a document is finished
         self._suspect_lock, self._suspect_is_finished = asyncio.Lock(), asyncio.Event()
         # The following times are monotonic seconds.
@@ -117,8 +119,8 @@ class Shift:
         self._has_new_room = True  # since the last search for due chunks
 
     @classmethod
-    async def work(cls) -> None:
-        """Run a shift.
+    async def work(cls) -> ShiftReport:
+        """Run a shift, and return what it did.
 
         Everything that it opens is closed when it ends, even with an error, and the
         chunks that are left are returned. Raises an ExceptionGroup if a part of the shift failed,
@@ -134,7 +136,7 @@ class Shift:
             shift = cls(database, portal_queues, folders)
             first = await shift._claim_due_chunks()
             if not first:
-                return
+                return shift._report
             stack.push_async_callback(shift._return_remaining_chunks)
             files = stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="files"))
             source = await stack.enter_async_context(
@@ -153,6 +155,7 @@ class Shift:
                 StepBatcher(database),
                 files,
                 shift._lease_ids,
+                shift._report,
                 max_attempts=limits.document_attempts,
                 finish=shift._finish,
                 postpone=shift._postpone,
@@ -171,6 +174,7 @@ class Shift:
                 chunks = "; ".join(chunk.description for chunk in shift._chunks.values())
                 error.add_note(f"It had in hand: {chunks or 'nothing'}.")
                 raise
+        return shift._report
 
     async def _run(self, ingest: Ingest, source: DocumentSource, first: list[Lease]) -> None:
         """Work on the first chunks, and claim more of them, until none is left."""
@@ -242,6 +246,7 @@ class Shift:
         if self._reader is not None:
             await self._reader.refresh_model(self._database)
         self._lease_ids[lease.chunk] = lease.lease_id
+        self._report.add_documents(lease.items)
         chunk = _HeldChunk(lease, {item.document for item in lease.items})
         self._chunks[lease.chunk] = chunk
         folder = await self._database(spool.get_attempt_folder, lease.lease_id)

@@ -16,13 +16,16 @@ from ingestion.dispatch.wakeup_transport import get_transport
 logger = logging.getLogger(__name__)
 
 
-def wake_worker() -> None:
+def wake_worker(batch: str = "") -> None:
     """Ask any worker to start a shift.
+
+    `batch` is the reference of the batch whose chunks became due; "": the shift serves any batch.
+    The task only shows it, because a shift claims what ranks first.
 
     Does not raise if the broker cannot be reached: the host tries again in its next tick.
     """
     try:
-        get_transport().wake_worker()
+        get_transport().wake_worker(batch)
     except Exception:  # Each broker's library raises errors of its own.
         logger.exception("no worker could be woken; the dispatcher will try again")
 

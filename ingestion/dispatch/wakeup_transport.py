@@ -15,12 +15,14 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 from django_q.tasks import async_task
 
+ANY_BATCH = "any batch"  # the group of a task that was not woken for one batch
+
 
 class WakeupTransport(Protocol):
     """Defines the interface of a broker. Every method raises what the broker's library raises."""
 
-    def wake_worker(self) -> None:
-        """Ask any worker to start a shift."""
+    def wake_worker(self, batch: str) -> None:
+        """Ask any worker to start a shift. `batch` is shown with the task."""
         ...
 
     def find_pending_wakeup(self) -> str:
@@ -38,9 +40,9 @@ class DatabaseTransport:
     A row is locked while its shift runs, and deleted afterwards.
     """
 
-    def wake_worker(self) -> None:
+    def wake_worker(self, batch: str) -> None:
         """Add a row that asks any worker to start a shift."""
-        _enqueue_shift()
+        _enqueue_shift(batch)
 
     def find_pending_wakeup(self) -> str:
         """Return the key of the oldest row that no cluster has taken, or ""."""
@@ -66,9 +68,9 @@ class RedisTransport:
     A worker removes a wakeup when it takes it. If the worker dies, the wakeup is lost.
     """
 
-    def wake_worker(self) -> None:
+    def wake_worker(self, batch: str) -> None:
         """Add an element to the list that asks any worker to start a shift."""
-        _enqueue_shift()
+        _enqueue_shift(batch)
 
     def find_pending_wakeup(self) -> str:
         """Return the oldest element of the list, or ""."""
@@ -91,5 +93,12 @@ def wake_worker_for_job() -> None:
     async_task("ingestion.tasks.do_job", task_name="job", save=False, ack_failure=True)
 
 
-def _enqueue_shift() -> None:
-    async_task("ingestion.tasks.work_shift", task_name="shift", save=False, ack_failure=True)
+def _enqueue_shift(batch: str) -> None:
+    """Enqueue a task whose group is the batch, so that django-q2's pages show and filter it."""
+    async_task(
+        "ingestion.tasks.work_shift",
+        task_name=f"shift for {batch or ANY_BATCH}",
+        group=batch or ANY_BATCH,
+        save=True,  # what it did is shown until `prune`
+        ack_failure=True,
+    )

@@ -297,15 +297,16 @@ class Conclude(WorkerStep):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordEarlyDecision(WorkerStep):
-    """Rejects or holds a document that was not read."""
+    """Rejects or holds a document that was not read. The result is the new state."""
 
     decision: EarlyDecision
 
-    def apply(self, document: Document, on_file: FiledDocuments) -> None:
+    def apply(self, document: Document, on_file: FiledDocuments) -> DocumentState:
         """Move the document to HELD or REJECTED, with the finding of the decision."""
         finding = RuleFinding(self.decision.code, facts=self.decision.facts)
         state = DocumentState.HELD if self.decision.is_held else DocumentState.REJECTED
         move_document(document, state, findings=[finding], primary=finding)
+        return state
 
 
 def apply_steps(steps: Sequence[WorkerStep]) -> list[Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.core.files.base import File
@@ -223,7 +224,7 @@ def requeue_redeclared(  # noqa: PLR0913 - callers name each argument
     )
     row.review_requests.open().update(answered_at=timezone.now())
     batches.restart_polls({row.batch_id})
-    transaction.on_commit(wakeup.wake_worker)
+    transaction.on_commit(partial(wakeup.wake_worker, row.batch.reference))
 
 
 def get_doc_id(document: Document, declared: Declaration) -> str:

@@ -3,6 +3,7 @@
 The ledger entry of a retry and the columns that put it into effect are written in one transaction.
 """
 
+from functools import partial
 from itertools import groupby
 
 from django.conf import settings
@@ -45,7 +46,9 @@ def retry_held(held: "QuerySet[Document]", *, by: Actor) -> int:
                     chunk = create_requeue_chunk(document.batch, document.site)
                 _requeue(document, chunk, by)
         batches.restart_polls({document.batch_id for document in documents})
-        transaction.on_commit(wakeup.wake_worker)
+        references = {document.batch.reference for document in documents}
+        only = references.pop() if len(references) == 1 else ""
+        transaction.on_commit(partial(wakeup.wake_worker, only))
     return len(documents)
 
 
@@ -82,7 +85,7 @@ def retry_download(document: Document, *, by: Actor) -> None:
             raise RetryRefused(gettext("A corrected file was already sent."))
         _requeue(row, create_requeue_chunk(row.batch, row.site), by)
         batches.restart_polls({row.batch_id})
-        transaction.on_commit(wakeup.wake_worker)
+        transaction.on_commit(partial(wakeup.wake_worker, row.batch.reference))
 
 
 def retry_waiting_now(waiting: "QuerySet[Document]", *, by: Actor) -> int:

@@ -9,6 +9,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -161,7 +162,7 @@ def _insert(
         for old, new in corrected:
             corrections.record_correction(old, new, by=by)
         batches.queue_batch(batch, by, documents=len(documents))
-        transaction.on_commit(wakeup.wake_worker)
+        transaction.on_commit(partial(wakeup.wake_worker, batch.reference))
         admission.enforce_capacity()
     return batch
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django_q.models import Success
 
 from audit import background_jobs, outbox
 from audit.ledger.log import ledger
@@ -65,6 +66,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> PruneResult:
         page_previews.prune_previews(before)
         alerts.prune_messages(before)
         outbox.prune_dead(before)
+        Success.objects.filter(success=True, stopped__lt=before).delete()
     return PruneResult(len(finished), chunks, len(leftovers))
 
 

@@ -7,6 +7,7 @@ the signature are written in one transaction. `ingestion.documents.transitions` 
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.core.files.base import File
@@ -377,7 +378,7 @@ def _divide(row: Document, divided: Division, decision: Decision, by: Electronic
         at=by.at,
     )
     batches.restart_polls({row.batch_id})
-    transaction.on_commit(wakeup.wake_worker)
+    transaction.on_commit(partial(wakeup.wake_worker, row.batch.reference))
 
 
 def _move_and_record(row: Document, decision: Decision, by: ElectronicSignature) -> None:

@@ -4,12 +4,12 @@ The rules of studies and sites about documents can be changed. Each change is re
 """
 
 from web.admin import (
+    background_tasks,
     decisions,
     documents,
-    failures,
     queue,
     requirements,
     submissions,
 )
 
-__all__ = ["decisions", "documents", "failures", "queue", "requirements", "submissions"]
+__all__ = ["background_tasks", "decisions", "documents", "queue", "requirements", "submissions"]

@@ -1,13 +1,27 @@
 """Patches django-q2's cluster where one killed process would silently stop all the others.
 
-The processes receive names and end with their parent (`parent_death`). They drain when the cluster
-is stopped (`drain`). The lock of a killed monitor does not block the next monitor.
+It is the only module that uses private parts of django-q2. `PATCHED_RELEASES` are the releases to
+which the patches apply, and `requirements.in` permits no others. `PATCHED_SOURCES` are fingerprints
+of the code that the patches replace or rely on: a test compares them with the installed release,
+and another one with each permitted release. Before you permit a new release, read what changed in
+this code, and run the tests of `tests/ingestion/dispatch/processes`.
+
+Two patches correct faults of django-q2, and `deploy/upstream/django-q2-cluster.patch` is ready to
+be proposed there:
+
+1. A cluster stops outside of its signal handler. Stopping joins the sentinel and acquires the locks
+   of events. If the signal arrives while the main process holds one, it waits for ever.
+2. A monitor that was killed while it waited for a result leaves the lock of the result queue
+   locked, and the next monitor never receives a result.
+The others are ours: the workers drain by a shared byte (`drain`), and each process has the name of
+its role and ends with its parent (`parent_death`).
 """
 
 import os
 import signal
 import threading
 import time
+from collections.abc import Mapping
 from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import Any
@@ -16,6 +30,19 @@ from django_q import cluster
 
 from ingestion.dispatch.processes import drain, parent_death
 
+PATCHED_RELEASES = ("1.11.0", "1.11.1")
+# The first 16 digits of the SHA-256 of the source of functions of django_q.cluster.
+PATCHED_SOURCES: Mapping[str, str] = {
+    "Cluster.__init__": "c5348622d21ccdd0",
+    "Cluster.start": "e4f4605cb538654d",
+    "Cluster.stop": "b0df745727b2a3a5",
+    "Cluster.sig_handler": "5f1381e51aeab809",
+    "Sentinel.spawn_process": "2ca20a94625e7aeb",
+    "Sentinel.spawn_monitor": "3791c0a2bc5c921c",
+    "Sentinel.reincarnate": "8596a48d4d735103",
+    "Sentinel.guard": "1a0f3e06bd52afd6",
+    "Sentinel.stop": "e535edd04b1f4c30",
+}
 MAX_CLUSTER_STOP_SECONDS = 60.0  # of a cluster without a host; a host kills it sooner
 
 

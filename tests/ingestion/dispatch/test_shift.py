@@ -109,7 +109,9 @@ def test_a_packet_that_is_sent_again_is_already_on_file(few, submit):
         first = submit(few, portal)
         work_shift()
         second = submit(few, portal)
-        work_shift()
+        report = work_shift()
+    assert str(report).startswith(f"{second.reference}: 3 documents, ")
+    assert "already on file" in str(report)
     filed = {key for key, (state, _) in outcomes(first).items() if state == "ARCHIVED"}
     deduped = {key for key, (state, _) in outcomes(second).items() if state == "DEDUPED"}
     assert filed
