@@ -22,6 +22,7 @@ from api.schemas import (
     ManifestOut,
     ProgressOut,
     ResultOut,
+    StuckSiteOut,
     make_responses,
 )
 from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
@@ -197,7 +198,16 @@ def make_batch_response(request: ApiRequest, response: HttpResponse, batch: Batc
     # The tag changes with the results of the documents, and not with every second that passes.
     # `states` and `codes` are sorted.
     response["ETag"] = etag = _weak_etag(
-        repr((current.batch, current.state, current.step, current.states, current.codes))
+        repr(
+            (
+                current.batch,
+                current.state,
+                current.step,
+                current.states,
+                current.codes,
+                [stuck.as_json() for stuck in current.stuck_sites],
+            )
+        )
     )
     if request.method == "GET" and (not_modified := _not_modified(request, response, etag)):
         return not_modified
@@ -248,6 +258,7 @@ def _describe_batch(request: HttpRequest, batch: Batch, current: BatchProgress) 
         ),
         states=current.states,
         codes=current.codes,
+        stuck_sites=[StuckSiteOut(**stuck.as_json()) for stuck in current.stuck_sites],
         error_code=batch.error_code,
         cancel_requested_at=batch.cancel_requested_at,
         packets=list(batch.packets.order_by("pk").values_list("reference", flat=True)),

@@ -164,6 +164,18 @@ class ProgressOut(Schema):
     estimated_seconds_remaining: int | None
 
 
+class StuckSiteOut(Schema):
+    """Describes a site of a batch of which no document was settled for too long."""
+
+    site_id: str
+    documents: Annotated[int, Field(description="Unfinished documents.")]
+    doc_ids: Annotated[list[str], Field(description="The first unfinished documents.")]
+    since: Annotated[datetime, Field(description="The time of the last progress of the site.")]
+    cause: Annotated[
+        str, Field(description="portal_down, retrying, working or no_worker (docs/api.md).")
+    ]
+
+
 class BatchLine(Schema):
     """A batch in a list."""
 
@@ -192,6 +204,10 @@ class BatchOut(Schema):
     progress: ProgressOut
     states: dict[str, int]
     codes: dict[str, int]
+    stuck_sites: Annotated[
+        list[StuckSiteOut],
+        Field(description="Sites that make no progress, while other sites may continue."),
+    ]
     error_code: Annotated[str, Field(description="The reason why a batch ended early.")]
     cancel_requested_at: datetime | None
     packets: list[str]

@@ -305,6 +305,7 @@ CHUNK_SIZE = env.int("CHUNK_SIZE", default=50)  # documents of one site that are
 MAX_CHUNKS = env.int("MAX_CHUNKS", default=2_000)  # in one batch; larger batches are refused
 MAX_UNFINISHED_DOCUMENTS = env.int("MAX_UNFINISHED_DOCUMENTS", default=100_000)  # 0: no limit
 DISPATCH_DEADLINE_SECONDS = env.float("DISPATCH_DEADLINE_SECONDS", default=86_400.0)
+SITE_STALL_SECONDS = env.float("SITE_STALL_SECONDS", default=1_800.0)  # until a site is named
 # Chunks that one shift holds at a time, and the same number of urgent chunks.
 SHIFT_MAX_CHUNKS = env.int("SHIFT_MAX_CHUNKS", default=16)
 # Chunks of one site that run at a time on all hosts, and the same number of urgent chunks.

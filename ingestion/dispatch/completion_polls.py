@@ -2,7 +2,8 @@
 
 A batch ends with its last document. Polls find batches that do not end, because no shift had room
 for them or because the process that should have ended them died. `core.completion` decides the
-outcome of a poll.
+outcome of a poll. A site has the same deadline as a batch: while other sites move, the documents of
+one that does not are held.
 
 Every host polls. A conditional UPDATE stores the numbers for the next poll, so each poll is carried
 out by one host. It sets the time of the next poll before the outcome is acted on, so the next poll
@@ -10,6 +11,7 @@ makes good for one whose process died.
 """
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.conf import settings
 
@@ -17,6 +19,7 @@ from audit.ledger.log import ledger
 from ingestion.core.completion import PollOutcome, PollState, StallLimit, decide_next_poll
 from ingestion.dispatch.clock import read_database_time
 from ingestion.documents import batches
+from ingestion.documents.stuck_sites import find_stuck_sites
 from ingestion.models import Batch
 
 MAX_BATCHES_PER_POLL = 20
@@ -55,4 +58,15 @@ def _poll_batch(batch: Batch, now: datetime) -> bool:
         Batch.objects.filter(pk=batch.pk).update(next_poll_at=None)
     elif decision.outcome is PollOutcome.RETRIES_EXHAUSTED:
         batches.skip_if_moved(batches.hold_unfinished, batch.pk)
+    elif decision.outcome is PollOutcome.PROGRESS_MADE:
+        _end_waiting_of_stuck_sites(batch, now)
     return True
+
+
+def _end_waiting_of_stuck_sites(batch: Batch, now: datetime) -> None:
+    """Hold what waits of sites that made no progress until the deadline, while others moved.
+
+    Without progress of any site, the poll itself leads to the deadline of the whole batch.
+    """
+    for stuck in find_stuck_sites(now, batch=batch, seconds=settings.DISPATCH_DEADLINE_SECONDS):
+        batches.skip_if_moved(partial(batches.hold_unfinished, stuck=stuck), batch.pk)

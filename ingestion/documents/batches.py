@@ -32,6 +32,7 @@ from ingestion.core import completion
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState, check_move
 from ingestion.documents import transitions
+from ingestion.documents.stuck_sites import StuckSite
 from ingestion.documents.transitions import WORKER_ACTOR
 from ingestion.models import Batch, Chunk
 from ingestion.rules.findings import RuleFinding
@@ -166,14 +167,15 @@ def close_chunk(chunk: Chunk) -> bool:
     return not chunk.documents.unsettled().exists()
 
 
-def hold_unfinished(batch_id: int) -> int:
+def hold_unfinished(batch_id: int, stuck: StuckSite | None = None) -> int:
     """Hold the waiting documents of a batch that made no progress until its deadline.
 
-    A document whose portal failed last is held as PORTAL_UNAVAILABLE, another one as CAPACITY.
-    Running chunks are left to their shift. Returns how many documents were held.
+    With `stuck`, only those of this site are held, because the others move. A document whose portal
+    failed last is held as PORTAL_UNAVAILABLE, another one as CAPACITY. Running chunks are left to
+    their shift. Returns how many documents were held.
     """
     held = 0
-    while chunks := _list_waiting_chunks(batch_id):
+    while chunks := _list_waiting_chunks(batch_id, stuck):
         with ledger():
             for chunk in _lock_waiting_chunks(chunks):
                 documents = chunk.documents.unsettled().select_related("site").order_by("pk")
@@ -233,9 +235,14 @@ def _cancel_waiting_documents(batch_id: int) -> bool:
         return end_if_settled(batch_id)
 
 
-def _list_waiting_chunks(batch_id: int) -> list[int]:
-    """Return the primary keys of so many waiting chunks as one transaction may change."""
+def _list_waiting_chunks(batch_id: int, stuck: StuckSite | None = None) -> list[int]:
+    """Return the primary keys of so many waiting chunks as one transaction may change.
+
+    With `stuck`, they are those of its site that were queued before it made its last progress.
+    """
     chunks = Chunk.objects.waiting().filter(batch=batch_id).order_by("pk")
+    if stuck:
+        chunks = chunks.filter(site=stuck.site_key, created_at__lte=stuck.since)
     number = max(1, MAX_DOCUMENTS_PER_TRANSACTION // int(settings.CHUNK_SIZE))
     return list(chunks.values_list("pk", flat=True)[:number])
 

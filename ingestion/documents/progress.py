@@ -14,6 +14,7 @@ from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 
 from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
+from ingestion.documents.stuck_sites import StuckSite, find_stuck_sites
 from ingestion.models import Batch, Finding
 
 
@@ -35,6 +36,7 @@ class BatchProgress:
     step: str
     error: str = ""  # a sentence: why it ended with unfinished documents
     estimated_seconds_remaining: int | None = None  # None: no document is settled yet
+    stuck_sites: tuple[StuckSite, ...] = ()  # without progress, while other sites may move
 
     @property
     def settled(self) -> int:
@@ -56,6 +58,7 @@ class BatchProgress:
             "states": self.states,
             "codes": self.codes,
             "seconds": round(self.seconds, 3),
+            "stuck_sites": [stuck.as_json() for stuck in self.stuck_sites],
         }
 
 
@@ -118,6 +121,7 @@ def _count_progress(batch: Batch) -> BatchProgress:
         step="Cancelling" if batch.is_being_cancelled else _STEPS[state],
         error=_ERRORS.get(batch.error_code, ""),
         estimated_seconds_remaining=remaining,
+        stuck_sites=() if state.is_final else tuple(find_stuck_sites(now, batch=batch)),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from ingestion.documents import progress
+from ingestion.documents.stuck_sites import StuckSite
 from ingestion.intake import admission
 from ingestion.intake.submission import IdempotencyKeyReused
 from ingestion.models import Batch
@@ -70,6 +71,8 @@ def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
         command.stdout.write(f"  {n:>5} {name}")
     for code, n in now.codes.items():
         command.stdout.write(f"        {n} x {code}")
+    for stuck in now.stuck_sites:
+        command.stdout.write(_describe_stuck_site(stuck))
 
 
 def _await_end(batch: Batch, command: BaseCommand) -> progress.BatchProgress:
@@ -77,7 +80,7 @@ def _await_end(batch: Batch, command: BaseCommand) -> progress.BatchProgress:
 
     Waiting only reads rows, so it can be interrupted at any time.
     """
-    started, is_warned = time.monotonic(), False
+    started, is_warned, named = time.monotonic(), False, set[str]()
     for now in progress.follow_until_final(batch):
         silent = time.monotonic() - started > SILENCE_SECONDS and work_status.is_work_unattended()
         if silent and not is_warned and not now.is_final:
@@ -86,4 +89,19 @@ def _await_end(batch: Batch, command: BaseCommand) -> progress.BatchProgress:
                 "`manage.py workers`."
             )
             is_warned = True
+        for stuck in now.stuck_sites:
+            if stuck.site not in named:
+                command.stderr.write(_describe_stuck_site(stuck))
+                named.add(stuck.site)
     return now
+
+
+def _describe_stuck_site(stuck: StuckSite) -> str:
+    """Return the sentence about a site without progress. Other sites may move meanwhile."""
+    listed = ", ".join(stuck.doc_ids)
+    more = stuck.documents - len(stuck.doc_ids)
+    documents = f"{listed} and {more} more" if more > 0 else listed
+    return (
+        f"Site {stuck.site} has made no progress since {stuck.since:%Y-%m-%d %H:%M:%S} UTC, "
+        f"because {stuck.cause_text}. Unfinished: {documents}."
+    )

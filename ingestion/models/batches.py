@@ -210,6 +210,7 @@ class Chunk(models.Model):
     rank = models.FloatField()  # virtual time of its site, weighted by priority
     is_urgent = models.BooleanField(default=False)  # urgent chunks have room of their own
     next_dispatch_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now, db_default=Now())  # queued
     lease_id = models.UUIDField(null=True, blank=True)
     lease_owner = models.CharField(max_length=120, blank=True)  # host:pid:start
     lease_expires_at = models.DateTimeField(null=True, blank=True)

@@ -23,6 +23,7 @@ from audit.signing import anchors
 from audit.verification import ledger_status
 from audit.verification.verify import Result
 from ingestion.dispatch.processes import host_heartbeat
+from ingestion.documents.stuck_sites import find_stuck_sites
 from ingestion.models import AlarmMessage, Document, Mailbox
 from ingestion.rules.finding_texts import get_short_text
 from ingestion.storage import disk_space, object_locks
@@ -173,6 +174,39 @@ def _find_held_alarm() -> Iterator[Alarm]:
         )
 
 
+def _find_stuck_sites_alarm() -> Iterator[Alarm]:
+    """Yield an alarm for the sites of open batches that make no progress."""
+    stuck = find_stuck_sites(timezone.now())
+    sites = {each.site: each for each in reversed(stuck)}  # each with its longest wait
+    if sites:
+        longest = sorted(sites.values(), key=lambda each: each.since)
+        about = _("site {site} since {time} UTC, because {cause} ({batch})")
+        names = [
+            about.format(
+                site=each.site,
+                time=f"{each.since:%Y-%m-%d %H:%M}",
+                cause=each.cause_text,
+                batch=each.batch,
+            )
+            for each in longest[:MAX_NAMED]
+        ]
+        sentence = ngettext(
+            "{n} site makes no progress: {sites}.",
+            "{n} sites make no progress: {sites}.",
+            len(sites),
+        )
+        yield Alarm(
+            "stuck_sites",
+            sentence.format(n=len(sites), sites=_named(names, len(sites))),
+            _(
+                "See the page Stuck items for the documents. If the portal of a site does not "
+                "respond, ask the site to upload the documents instead. If no worker has claimed "
+                "them, start another worker host."
+            ),
+            "ops_stuck",
+        )
+
+
 def _find_disk_alarm() -> Iterator[Alarm]:
     if low := disk_space.describe_low_space():
         yield Alarm(
@@ -314,6 +348,7 @@ _SOURCES: Mapping[str, Callable[[], Iterable[Alarm]]] = {
     "anchor": _find_anchor_alarms,
     "unsigned": _find_unsigned_alarm,
     "held": _find_held_alarm,
+    "stuck_sites": _find_stuck_sites_alarm,
     "locked": _find_locked_alarm,
     "telling": _find_channel_alarms,
     "account_mail": _find_account_mail_alarm,

@@ -17,6 +17,7 @@ from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REAS
 from audit.ledger.actors import Actor
 from audit.ledger.context import use_change_reason
 from ingestion.dispatch import recovery
+from ingestion.documents.stuck_sites import find_stuck_sites
 from ingestion.intake import retrying
 from ingestion.operations import stuck as stuck_items
 from ingestion.rules.finding_texts import get_short_text as label_code
@@ -148,6 +149,7 @@ def _render_page(
         "past_deadline": list(stuck_items.find_past_deadline(now)[:ITEMS_PER_PAGE]),
         "expired_leases": list(stuck_items.find_expired_leases()[:ITEMS_PER_PAGE]),
         "unclaimed_chunks": stuck_items.count_unclaimed_chunks(now),
+        "stuck_sites": find_stuck_sites(now)[:ITEMS_PER_PAGE],
         "form": invalid,
         "retry_form": forms_by_name["retry"],
         "now_form": forms_by_name["now"],

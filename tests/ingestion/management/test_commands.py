@@ -79,7 +79,7 @@ def test_a_manifest_is_registered_and_its_batch_is_named(manifest, capsys):
 def test_the_json_form_has_the_keys_that_scripts_read(manifest, capsys):
     call_command("ingest_manifest", manifest({}), as_json=True)
     result = json.loads(capsys.readouterr().out)
-    keys = {"batch", "status", "documents", "files", "states", "codes", "seconds"}
+    keys = {"batch", "status", "documents", "files", "states", "codes", "seconds", "stuck_sites"}
     assert set(result) == keys
     assert (result["documents"], result["files"]) == (1, 1)
     assert result["states"] == {"RECEIVED": 1}
