@@ -2,8 +2,8 @@
 
 The first pass reads the page as it is. If the engine has low confidence in its words, or omitted
 much ink, others read variants of the page (`normalise.variants`), or read it in another language
-(`page_language`). The second engine reads degraded pages as well, and those of which Tesseract is
-not sure.
+(`page_language`). The second engine also reads degraded pages, pages in small print, and those of
+which Tesseract is not sure.
 """
 
 import time
@@ -298,7 +298,8 @@ def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine) -> Ocr
     Return `best` if the second engine could hardly read the page better, or if it fails. `original`
     is the raster before it was corrected.
     """
-    if best.is_certain and not is_degraded(original.grey):
+    is_clear = not is_degraded(original.grey) and not has_small_print(best.variant)
+    if best.is_certain and is_clear:
         return best
     raster = best.variant.raster
     try:

@@ -6,7 +6,7 @@ column, each row has a value. A blank form has captions and no values.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -91,17 +91,18 @@ def find_captioned_details(page: PageReading, language: str) -> Iterator[Detail]
 
     If the language is "", the captions of all languages are searched.
     """
-    fields = find_fields(language)
-    letters = frozenset(
-        fuzzy_phrases.fold_letters(label) for key in _CAPTIONS for label in fields[key].labels
-    )
+    letters, captions = _list_captions(language)
     present = fuzzy_phrases.find_letters(page.text, letters)
+    if not present:
+        return
+    fields = find_fields(language)
     trainees = frozenset(fields["participant_or_trainee_name"].labels)
-    for key, caption in _CAPTIONS.items():
+    for key, labels in captions:
+        caption = _CAPTIONS[key]
         # A part of a longer caption is none, as "name" in "patient name".
         found: list[TextSpan] = []
-        for label in sorted(fields[key].labels, key=len, reverse=True):
-            if fuzzy_phrases.fold_letters(label) not in present:
+        for label, folded in labels.items():
+            if folded not in present:
                 continue
             for span in geometry.find_phrase(page, label):
                 if any(span.start < each.end and each.start < span.end for each in found):
@@ -111,6 +112,28 @@ def find_captioned_details(page: PageReading, language: str) -> Iterator[Detail]
                     continue
                 needs_colon = label in fields["participant"].labels
                 yield from _find_values(page, span, caption, language, needs_colon=needs_colon)
+
+
+@lru_cache(maxsize=16)
+def _list_captions(
+    language: str,
+) -> tuple[frozenset[str], Sequence[tuple[str, Mapping[str, str]]]]:
+    """Return the letters of all captions, and the captions of each field with theirs.
+
+    The captions of a field begin with the longest.
+    """
+    fields = find_fields(language)
+    captions = [
+        (
+            key,
+            {
+                label: fuzzy_phrases.fold_letters(label)
+                for label in sorted(fields[key].labels, key=len, reverse=True)
+            },
+        )
+        for key in _CAPTIONS
+    ]
+    return frozenset(folded for _, labels in captions for folded in labels.values()), captions
 
 
 def _find_values(

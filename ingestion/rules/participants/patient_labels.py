@@ -36,6 +36,8 @@ _SEX = re.compile(
     r"(?:^|[\s(/,;|])(?:M|F|W|D|male|female|m\u00e4nnlich|weiblich|homme|femme|\u7537|\u5973|\u2640|\u2642)(?=$|[\s)/,;|.])"
 )
 _RECORD_NUMBER = re.compile(r"(?<![\w./-])(?=[\w-]*\d{5})[A-Z]{0,4}-?\d[\d-]{4,14}(?![\w/-]|[.]\d)")
+_NUMBERS = frozenset({DetailKind.RECORD_NUMBER, DetailKind.STUDY_NUMBER})
+_ANY_NUMBER = re.compile(r"\d{5}")
 _PHONE = re.compile(r"(?i)\b(?:tel|phone|fax|t\u00e9l|telefon|fon|mobile|mob|cell)\b")
 _SURNAME_FIRST = re.compile(
     r"\s*([^\W\d_a-z][^\W\d_a-z'\u2019-]+(?: [^\W\d_a-z][^\W\d_a-z'\u2019-]+){0,2}),? "
@@ -57,6 +59,9 @@ _SEPARATORS = r"[\s,;:(\[\u2013-]{0,4}"
 
 def find_labels(page: PageReading, details: Sequence[Detail], language: str) -> Iterator[Detail]:
     """Yield the details of the labels of a page. `details` are those that have captions."""
+    has_number = any(detail.kind in _NUMBERS for detail in details)
+    if not has_number and not _ANY_NUMBER.search(page.text):
+        return  # a label has one
     if _OF_PROFESSIONALS.search(page.text) and not _names_record(page.text, language):
         return
     lines = [line for line in split_lines(page) if len(line.words) <= _MAX_LINE_WORDS]
@@ -78,11 +83,11 @@ def _read_birth_date(
     for detail in details:
         if detail.kind is DetailKind.BIRTH_DATE and _is_in(detail, [line]):
             return detail
-    row = [each for each in lines if _is_beside(each, line)]
     for written in dates.find_dates(line.text, short_years=True):
         before = [*line.text[: written.start].split()[-1:], ""]
         texts = [f" {before[0]}", line.text[written.end : written.end + 12]]
-        texts += [each.text for each in row if len(each.text) <= _MAX_SEX_LENGTH]
+        short = (each for each in lines if len(each.text) <= _MAX_SEX_LENGTH)
+        texts += [each.text for each in short if _is_beside(each, line)]
         if _BIRTH_MARK.match(before[0]) or any(map(_SEX.search, texts)):
             words = words_at(line.words, written.start, written.end)
             return Detail(DetailKind.BIRTH_DATE, words, is_specific=False, text=written.raw)
@@ -178,9 +183,7 @@ def _find_numbers(
     block: Sequence[TextLine], birth: Detail, details: Sequence[Detail]
 ) -> Iterator[Detail]:
     for detail in details:
-        if detail.kind in {DetailKind.RECORD_NUMBER, DetailKind.STUDY_NUMBER} and _is_in(
-            detail, block
-        ):
+        if detail.kind in _NUMBERS and _is_in(detail, block):
             yield detail
     for line in block:
         if _PHONE.search(line.text):

@@ -21,14 +21,15 @@ def find_direction(page: PageReading) -> int:
     """
     if page.source is TextSource.OCR:
         return 0
-    directions: Counter[int] = Counter()
-    for one, other in pairwise(word.box for word in page.words):
-        x = (other.left + other.right - one.left - one.right) / 2
-        y = (other.top + other.bottom - one.top - one.bottom) / 2
-        across = 0 if x > 0 else 180
-        down = 90 if y > 0 else 270
-        if abs(x) != abs(y):
-            directions[across if abs(x) > abs(y) else down] += 1
+    boxes = [word.box for word in page.words]
+    places = [(left + right, top + bottom) for left, top, right, bottom in boxes]
+    directions = Counter(
+        [
+            (0 if dx > 0 else 180) if abs(dx) > abs(dy) else (90 if dy > 0 else 270)
+            for (x, y), (next_x, next_y) in pairwise(places)
+            if abs(dx := next_x - x) != abs(dy := next_y - y)
+        ]
+    )
     if directions.total() < _MIN_PAIRS:
         return 0
     ((direction, count),) = directions.most_common(1)

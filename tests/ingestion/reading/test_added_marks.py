@@ -204,10 +204,8 @@ def test_a_stamp_on_a_scan_is_found_at_an_angle(tmp_path, stamp):
     assert mark.box.top < y < mark.box.bottom
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    "scanner", [Scanner.OFFICE_COLOUR, pytest.param(Scanner.PHONE, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow  # the fast tests have one in ocr/test_stamped_print.py
+@pytest.mark.parametrize("scanner", [Scanner.OFFICE_COLOUR, Scanner.PHONE])
 @pytest.mark.parametrize(
     "stamp",
     [

@@ -51,7 +51,7 @@ def test_a_large_heading_of_a_text_layer_is_not_a_mark():
     assert find_marks(flatten_background(PageRaster(grey, 100)), [*printed, heading]) == ()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("askew", [-1.5, 0.7])
 def test_a_signature_is_a_mark_on_a_scan_that_is_askew_and_noisy(tmp_path, askew):
     def scanned(**what):

@@ -29,7 +29,7 @@ EAST_ASIAN_FONTS = {
 DPI = 200
 
 
-def draw(language, *, turn=0, repeat=8):
+def draw(language, *, turn=0, repeat=4):
     """Return the raster of a page with the text of a language, in lines of 40 characters."""
     is_east_asian = language in EAST_ASIAN_FONTS
     font = EAST_ASIAN_FONTS.get(language, LATIN_FONT)
