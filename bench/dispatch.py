@@ -186,6 +186,7 @@ def waiting(bench: DispatchBench, size: DispatchSize, side: DispatchSide) -> Ite
     yield compare(what, "s", slowest, task, slowest_bare, maximum=1, of_ours=True)
     if side.redis:
         return
+    yield from _begin(bench, one_page, size, side, idle["begun"])
     large = bench.offer(sites=10, documents=size.large)
     recovery = bench.layer(side, "recovery", large, rounds=size.rounds)
     what = f"{side.name}: from a killed worker to the next document"
@@ -195,6 +196,21 @@ def waiting(bench: DispatchBench, size: DispatchSize, side: DispatchSide) -> Ite
     what = f"{side.name}: an upload of four in a batch of {size.large:,}"
     during, alone = (_medians(fairness[name], size.rounds) for name in ("beside", "alone"))
     yield compare(what, "s", during, "alone", alone, maximum=3)
+
+
+def _begin(
+    bench: DispatchBench,
+    offer: ServedDocuments,
+    size: DispatchSize,
+    side: DispatchSide,
+    notified: Sequence[float],
+) -> Iterator[Row]:
+    """Compare how soon one document is begun with workers that are not notified and only poll."""
+    polling = {"WAKEUP_NOTIFICATIONS": "False"}
+    polled = bench.layer(side, "latency", offer, rounds=size.rounds, more=polling)["begun"]
+    what = f"{side.name}: from the confirmed submission of one document to its lease, idle"
+    ours, theirs = (_medians(figures, size.rounds) for figures in (notified, polled))
+    yield compare(what, "s", ours, "workers that only poll", theirs, maximum=0.05, of_ours=True)
 
 
 def _medians(figures: Sequence[float], rounds: int) -> list[float]:

@@ -383,13 +383,18 @@ PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 # Wakeups reach the workers through the database, or through Redis if REDIS_URL is set. Both are
 # equally safe.
 REDIS_URL = env.str("REDIS_URL", default="")
+# Without Redis, idle workers are notified of a wakeup. Otherwise they find it when they poll.
+WAKEUP_NOTIFICATIONS = env.bool("WAKEUP_NOTIFICATIONS", default=True)
 Q_CLUSTER = {
     "name": "siteledger",
     # A server that does not respond must not delay a submission.
     **(
         {"redis": f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_timeout=3"}
         if REDIS_URL
-        else {"orm": "default"}
+        else {
+            "orm": "default",
+            "broker_class": "ingestion.dispatch.wakeup_broker.NotifyingBroker",
+        }
     ),
     "workers": WORKERS,
     # Workers start parser processes, and daemonic processes cannot have children (ingestion.E003).

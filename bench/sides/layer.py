@@ -113,10 +113,12 @@ def throughput(offer: Path, _rounds: int) -> Mapping[str, Any]:
 
 
 def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
-    """Return the seconds from submission to the first request at the portal.
+    """Return how many seconds a submission of one document waits in an idle installation.
 
-    Before each, it measures how long a task of django-q2 waits in the same cluster, which is the
-    lower limit of a wakeup.
+    `begun` is the time from the confirmed submission until a worker leases the document, and
+    `waits` that from the begin of the submission to the first request at the portal. Before each,
+    it measures how long a task of django-q2 waits in the same cluster (`bare`), which is the lower
+    limit of a wakeup.
     """
     from django_q.tasks import async_task, result
 
@@ -132,7 +134,7 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
 
     lines = read_manifest((offer / "manifest.ndjson").read_text())[: rounds * IDLE_BATCHES]
     port = urlsplit(lines[0].url).port or 0
-    waits, bare = [], []
+    waits, begun, bare = [], [], []
     limits = read_limits(offer / "sites.json")
     with SamplePortal(offer, limits, faults=0.0, port=port) as portal, host():
         for number, line in enumerate(lines):
@@ -141,9 +143,13 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
             bare.append(wait_for(partial(result, task)) - start_of_task)
             start = time.monotonic()
             batch = register_manifest([line], Submission(BatchSource.MANIFEST, BENCH))
+            confirmed_at = time.time()
             waits.append(wait_for(partial(requested_at, portal, number)) - start)
             wait_for(partial(is_final, batch))
-    return {"waits": waits, "bare": bare}
+            batch.refresh_from_db()
+            if batch.started_at:  # It is set, because the batch is final.
+                begun.append(batch.started_at.timestamp() - confirmed_at)
+    return {"waits": waits, "begun": begun, "bare": bare}
 
 
 def recovery(offer: Path, rounds: int) -> Mapping[str, Any]:

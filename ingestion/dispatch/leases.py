@@ -151,7 +151,8 @@ def _claim_chunk(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         if not claimed:
             return None
         chunk = Chunk.objects.select_related("site__portal", "batch").get(pk=chunk_id)
-        transitions.requeue_interrupted_documents(chunk)
+        if chunk.attempts > 1:  # Otherwise no worker had it before.
+            transitions.requeue_interrupted_documents(chunk)
         batches.begin_batch(chunk.batch_id)
         items = list_work_items(chunk, now)
     return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)

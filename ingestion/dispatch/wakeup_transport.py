@@ -15,6 +15,7 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 from django_q.tasks import async_task
 
+SHIFT_TASK = "ingestion.tasks.work_shift"
 ANY_BATCH = "any batch"  # the group of a task that was not woken for one batch
 
 
@@ -96,7 +97,7 @@ def wake_worker_for_job() -> None:
 def _enqueue_shift(batch: str) -> None:
     """Enqueue a task whose group is the batch, so that django-q2's pages show and filter it."""
     async_task(
-        "ingestion.tasks.work_shift",
+        SHIFT_TASK,
         task_name=f"shift for {batch or ANY_BATCH}",
         group=batch or ANY_BATCH,
         save=True,  # what it did is shown until `prune`

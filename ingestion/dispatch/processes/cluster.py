@@ -6,6 +6,7 @@ session at once.
 """
 
 import os
+import pydoc
 import signal
 import sys
 import tempfile
@@ -26,7 +27,10 @@ def main(folder: Path, host: int) -> None:
     # Imported here, because django-q2 reads the settings when it is imported.
     from django_q.signals import post_spawn  # noqa: PLC0415 - see above
 
-    from ingestion.dispatch import document_reader  # noqa: PLC0415 - see above
+    from ingestion.dispatch import (  # noqa: PLC0415 - see above
+        document_reader,
+        wakeup_transport,
+    )
     from ingestion.dispatch.processes import (  # noqa: PLC0415 - see above
         parent_death,
         process_session,
@@ -40,6 +44,9 @@ def main(folder: Path, host: int) -> None:
     parent_death.name_process("cluster")
     parent_death.tie_forked_processes()
     post_spawn.connect(document_reader.warm_up)
+    # Workers look their task up in this way. When it is imported before they are forked, their
+    # first shift begins sooner, and they share the memory of its modules.
+    pydoc.locate(wakeup_transport.SHIFT_TASK)
     cluster = Cluster()
     parent_death.signal_on_parent_death(host, signal.SIGTERM)  # the cluster of a killed host drains
     cluster.run()

@@ -24,6 +24,7 @@ def transport(request, settings, monkeypatch):
         return
     with redis_server() as url:
         settings.REDIS_URL = url
+        monkeypatch.setattr(Conf, "BROKER_CLASS", None)
         monkeypatch.setattr(Conf, "ORM", None)
         monkeypatch.setattr(Conf, "REDIS", url)
         yield
@@ -51,6 +52,7 @@ def test_the_oldest_wakeup_keeps_its_name_until_it_is_taken(transport):
 
 def test_an_unreachable_broker_fails_no_submission_and_no_host(settings, monkeypatch):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    monkeypatch.setattr(Conf, "BROKER_CLASS", None)
     monkeypatch.setattr(Conf, "ORM", None)
     monkeypatch.setattr(Conf, "REDIS", settings.REDIS_URL)
     assert make_batch().chunks.exists()
