@@ -79,12 +79,13 @@ linters: var/linters/installed ## Install the linters of deploy/ and of shell sc
 bench-rivals: install ## Install OCRmyPDF and RapidOCR in their own environment, as baselines of benchmarks
 	@$(MAKE) --no-print-directory var/rivals/installed || echo 'OCRmyPDF and RapidOCR could not be installed: they are left out'
 
-# These environments are created again when the file that pins their packages is newer.
+# These environments are created again when the file that pins their packages is newer. The files pin
+# every package, so that none is resolved: pip 23 fails on extras of packages that have hashes.
 var/scanner/installed: tests/scanner/wapiti.txt | install
 var/linters/installed: tests/deploy/linters.txt | install
 var/rivals/installed: bench/sides/rivals.txt | install
 var/%/installed:
-	@$(PY) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet --require-hashes -r $< && touch $@
+	@$(PY) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet --require-hashes --no-deps -r $< && touch $@
 
 clean: ## Delete data in var, caches and bytecode (never .env)
 	rm -rf var .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
