@@ -32,6 +32,8 @@ UNSUPPORTED_TYPES = {
     b"Rar!": _("a RAR archive"),
     b"%!PS": _("a PostScript file"),
 }
+# Shorter ones may be the beginning of a line that was inserted before a PDF.
+_LONG_MAGIC = tuple(magic for magic in UNSUPPORTED_TYPES if len(magic) >= 4)
 COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Names of streams in compound files: of a message of Outlook ([MS-OXMSG], 2.4), and of an encrypted
 # document ([MS-OFFCRYPTO], 2.3).
@@ -97,9 +99,17 @@ def match_media_type(head: bytes) -> MediaType | None:
         return MediaType.WEBP
     if _is_heif(head):
         return MediaType.HEIC
-    # Some portals and mail gateways insert a line or two before the header. A web page that
-    # quotes the first line of a PDF is still a web page.
-    return MediaType.PDF if b"%PDF-" in head and not is_web_page(head) else None
+    # Some portals and mail gateways insert a line or two before the header.
+    return MediaType.PDF if b"%PDF-" in head and not _begins_as_another(head) else None
+
+
+def _begins_as_another(head: bytes) -> bool:
+    """Return whether a file that has the first line of a PDF near its beginning is another file.
+
+    A web page may quote it, and archives and messages contain whole PDFs.
+    """
+    archives = (b"PK\x03\x04", b"PK\x05\x06", COMPOUND_FILE, *_LONG_MAGIC)
+    return head.startswith(archives) or is_web_page(head) or is_message(head)
 
 
 def _detect_package_type(head: bytes, path: Path) -> MediaType | None:

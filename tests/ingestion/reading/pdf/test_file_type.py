@@ -11,10 +11,11 @@ from tests.ingestion.reading.documents import LIMITS, make_docx, make_pdf, save
 COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
-def make_zip(name):
+def make_zip(name, content="application/vnd.oasis.opendocument.spreadsheet"):
+    """Return a ZIP archive with one member, which is not compressed."""
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w") as archive:
-        archive.writestr(name, "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr(name, content)
     return output.getvalue()
 
 
@@ -33,6 +34,9 @@ def make_zip(name):
         (b"{\\rtf1\\ansi text}", MediaType.RTF),
         (make_docx(), MediaType.DOCX),
         (make_zip("irb.pdf"), MediaType.ZIP),
+        (make_zip("irb.pdf", make_pdf()), MediaType.ZIP),
+        (b"From: a@b.example\nDate: Thu, 26 Nov 2026 10:00:00 +0000\n\n%PDF-1.4\n", MediaType.EML),
+        (b"Content-Type: application/pdf\r\n\r\n%PDF-1.4\n", MediaType.PDF),
         (b"From: a@b.example\r\nDate: Thu, 26 Nov 2026 10:00:00 +0000\r\n\r\nHello", MediaType.EML),
         (b"Received: from a\r\n by b\r\nMessage-ID: <1@b>\r\nX: " + b"y" * 2000, MediaType.EML),
         (COMPOUND + "__properties_version1.0".encode("utf-16-le"), MediaType.MSG),
@@ -48,6 +52,8 @@ def test_a_file_is_known_by_its_first_bytes(tmp_path, head, media_type):
         (make_zip("xl/workbook.xml"), "an Excel workbook"),
         (make_zip("mimetype"), "an OpenDocument file"),
         (b"PK\x03\x04 broken", "a ZIP archive"),
+        (b"PK\x03\x04 broken, with %PDF-1.4", "a ZIP archive"),
+        (b"7z\xbc\xaf\x27\x1c with %PDF-1.4", "a 7-Zip archive"),
         (b"\n<!DOCTYPE html><p>404</p>", "a web page"),
         (b"<html>it begins with %PDF-1.4</html>", "a web page"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "an old Office document"),
