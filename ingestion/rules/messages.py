@@ -357,7 +357,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("A person has to check the separator sheet of this document: {document}."),
             _("This file seems to contain several documents: {documents}."),
             _("This file has {pages} pages. A file with one {type} has at most {limit_pages}."),
-            _("This file seems to contain several documents."),
+            _("We are not sure that this file contains only one document."),
         ),
         (_("Each document is checked and filed separately, with all of its pages."),),
         (
