@@ -64,6 +64,7 @@ format: install-dev ## Format code and templates
 requirements: ## Pin every package with its hashes, from the .in files
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements.in -o requirements.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-ocr.in -o requirements-ocr.txt
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-otel.in -o requirements-otel.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-dev.in -o requirements-dev.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes bench/sides/rivals.in -o bench/sides/rivals.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/scanner/wapiti.in -o tests/scanner/wapiti.txt

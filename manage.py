@@ -4,9 +4,11 @@
 import os
 import socket
 import sys
+import uuid
 
 from django.conf import settings
 from django.core.management import execute_from_command_line
+from structlog.contextvars import bound_contextvars
 
 from audit.ledger.context import RequestOrigin, set_origin
 
@@ -15,5 +17,8 @@ if __name__ == "__main__":
     # What a command changes names the command, and who was at the keyboard.
     actor = f"system:{next(iter(sys.argv[1:]), '')}"
     facts = {"os_user": settings.OS_USER, "host": socket.gethostname()}
-    with set_origin(RequestOrigin(facts, lambda: (actor, ""))):
+    with (
+        set_origin(RequestOrigin(facts, lambda: (actor, ""))),
+        bound_contextvars(correlation_id=str(uuid.uuid4())),
+    ):
         execute_from_command_line(sys.argv)

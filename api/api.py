@@ -142,8 +142,8 @@ def _on_unreadable_body(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _on_unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Log an unexpected error. The response contains the request's id and no details."""
-    logger.error("an API request failed: %s", problems.get_request_id(request), exc_info=error)
+    """Log an unexpected error. The response contains the request's IDs and no details."""
+    logger.error("an API request failed", exc_info=error)
     return make_problem_response(request, Problem(500, problems.INTERNAL_ERROR_DETAIL))
 
 

@@ -332,6 +332,8 @@ class OutboxMessage(models.Model):
     state = models.CharField(max_length=20, choices=State, default=State.WAITING)
     attempts = models.PositiveIntegerField(default=0)  # counted when it is claimed
     error = models.TextField(blank=True)  # of the last attempt that failed
+    # Of the request, command or task that wrote it; None for messages of earlier releases.
+    correlation_id = models.UUIDField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True)  # from then on it is out of date

@@ -29,7 +29,9 @@ from typing import Any
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
+from structlog.contextvars import bound_contextvars
 
+from audit.correlation import get_correlation_id
 from audit.models import OutboxMessage
 
 __all__ = [
@@ -202,6 +204,7 @@ def post(
     columns = {
         "payload": dict(payload),
         "ordering_key": ordering_key,
+        "correlation_id": get_correlation_id(),
         "created_at": now,
         "due_at": due_at or now,
         "expires_at": now + lifetime if lifetime else None,
@@ -285,6 +288,14 @@ def deliver(
     handler = handler or delivery.kind.deliver
     if handler is None:
         raise ValueError(f"messages of the kind {delivery.kind.name} need a handler")
+    correlation_id = delivery.message.correlation_id or get_correlation_id()
+    with bound_contextvars(correlation_id=str(correlation_id)):
+        return _try_to_deliver(delivery, handler)
+
+
+def _try_to_deliver(
+    delivery: Delivery, handler: Callable[[Delivery], object]
+) -> DeliveryFailed | None:
     failure: DeliveryFailed
     try:
         handler(delivery)
@@ -404,7 +415,7 @@ def _record_failure(delivery: Delivery, error: str) -> None:
     message, retry, now = delivery.message, delivery.kind.retry, timezone.now()
     is_exhausted = retry.max_attempts is not None and message.attempts >= retry.max_attempts
     if is_exhausted or (message.expires_at is not None and message.expires_at <= now):
-        logger.error("%s is given up: %s", message, error)
+        logger.error("%s is given up", message)
         _end_claim(message, State.DEAD, error=error, dead_at=now)
     else:
         due_at = now + retry.draw_wait(message.attempts)

@@ -1,5 +1,6 @@
 """Checks the settings of the whole deployment."""
 
+from importlib.util import find_spec
 from typing import Any
 
 from django.conf import settings
@@ -54,6 +55,29 @@ def check_settings(**options: Any) -> list[CheckMessage]:
                 "because the audit trail is reviewed regularly.",
                 hint="Set the number of days between two reviews, for example 30.",
                 id="config.E005",
+            )
+        )
+    return messages
+
+
+@register
+def check_log_settings(**options: Any) -> list[CheckMessage]:
+    """Return the problems of the settings of the log and of traces."""
+    messages: list[CheckMessage] = []
+    if settings.LOG_FORMAT not in ("json", "text"):
+        messages.append(
+            Error(
+                f"LOG_FORMAT is {settings.LOG_FORMAT!r}. It has to be json or text.",
+                hint="Remove it to use the default: text on a terminal, and json otherwise.",
+                id="config.E006",
+            )
+        )
+    if settings.OTEL_EXPORTER_OTLP_ENDPOINT and find_spec("opentelemetry") is None:
+        messages.append(
+            Error(
+                "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed.",
+                hint="Install requirements-otel.txt, or remove the setting.",
+                id="config.E007",
             )
         )
     return messages

@@ -4,7 +4,9 @@
 system check with an id.
 """
 
+import logging
 import os
+import sys
 import tempfile
 from collections import ChainMap
 from importlib.util import find_spec
@@ -461,21 +463,31 @@ ALERT_WEBHOOK_SECRET_FILE = env.str("ALERT_WEBHOOK_SECRET_FILE", default="")
 ALERT_AGAIN_HOURS = env.int("ALERT_AGAIN_HOURS", default=24)  # between two messages about one alarm
 WORKER_SILENT_SECONDS = env.int("WORKER_SILENT_SECONDS", default=60)
 
+# --- the log and traces (docs/logs.md) ------------------------------------------------------------
+
+# json: one JSON object per line, for programs. text: readable lines.
+LOG_FORMAT = env.str("LOG_FORMAT", default="text" if DEBUG or sys.stderr.isatty() else "json")
+# The address of an OTLP/HTTP receiver, such as http://127.0.0.1:4318. "": no traces.
+OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="").rstrip("/")
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "audit.ledger.context.RequestIdFilter"},
         "refusals": {"()": "config.logs.RefusedRequestFilter"},
     },
     "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s]: %(message)s"}
+        "line": {
+            "()": "config.logs.make_formatter",
+            "style": LOG_FORMAT,
+            "is_complete": DEBUG,
+        }
     },
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "line",
-            "filters": ["request_id", "refusals"],
+            "filters": ["refusals"],
         }
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
@@ -491,3 +503,5 @@ LOGGING = {
         "django.server": {"level": "WARNING"},
     },
 }
+# Otherwise Python writes warnings to stderr itself.
+logging.captureWarnings(capture=LOG_FORMAT == "json")

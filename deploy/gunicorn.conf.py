@@ -8,7 +8,9 @@ import errno
 import os
 import select
 import socket
+import sys
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 
 from gunicorn.sock import TCPSocket
@@ -59,3 +61,18 @@ threads = int(os.environ.get("WEB_THREADS") or 8)  # the same default as in conf
 graceful_timeout = 60  # seconds
 worker_tmp_dir = "/dev/shm"  # noqa: S108 - the heartbeat must not wait for a disk
 control_socket_disable = True  # the socket would need a home folder
+# gunicorn's own lines have the format of all others (docs/logs.md), and no addresses of clients.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+logconfig_dict = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "()": "config.logs.make_formatter",
+            "style": os.environ.get("LOG_FORMAT") or ("text" if sys.stderr.isatty() else "json"),
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {"gunicorn.error": {"handlers": [], "level": "INFO", "propagate": True}},
+}

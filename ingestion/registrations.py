@@ -16,7 +16,7 @@ from audit.signing import anchors
 from audit.verification import runs, verify
 from ingestion import checks, notifications, roles
 from ingestion.assessment import criteria_checks, records
-from ingestion.dispatch import queue_checks, schedules, wakeup_transport
+from ingestion.dispatch import queue_checks, schedules, task_context, wakeup_transport
 from ingestion.documents import inert_renditions, search_index
 from ingestion.learning import activation, rejudgement, training
 from ingestion.operations import (
@@ -66,6 +66,7 @@ def register_all() -> None:
         inert_renditions.KIND,
         *alerts.KINDS.values(),
     )
+    task_context.connect_signals()
     log.register_rules(RULES_VERSION)
     package.register_retention(retention.list_terms)
     post_save.connect(

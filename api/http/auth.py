@@ -83,7 +83,7 @@ def _bad_token(request: HttpRequest) -> Problem:
     address = get_client_address(request)
     count = bad_tokens.increment(address)
     if count == 1:
-        logger.warning("a bad API token from %s", address)
+        logger.warning("an address sent a bad API token")
     if count > settings.API_BAD_TOKENS_PER_MINUTE:
         detail = "Too many bad tokens from this address. Wait, then send a valid token."
         return Problem(429, detail, headers={"Retry-After": str(SECONDS_PER_MINUTE)})

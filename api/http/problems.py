@@ -16,7 +16,9 @@ KEY_MISSING = "urn:siteledger:idempotency-key-missing"
 AT_CAPACITY = "urn:siteledger:at-capacity"
 OVER_QUOTA = "urn:siteledger:over-quota"
 NOT_REGISTRABLE = "urn:siteledger:not-registrable"
-INTERNAL_ERROR_DETAIL = "The server has an internal error. It is logged under this request_id."
+INTERNAL_ERROR_DETAIL = (
+    "The server has an internal error. It is logged under the X-Correlation-ID of this response."
+)
 
 
 class Problem(Exception):

@@ -83,6 +83,7 @@ def _link(pending: Sequence[NewEntry], insert: Callable[[Table, Rows], None]) ->
         fields = entry.facts | {"prev": prev, "recorded_at": recorded_at, "seq": seq}
         body = chain.write_canonical(fields, chain.MAX_LINE)
         prev = chain.compute_digest(body)
+        entry.seq, entry.hash = seq, prev
         fields["recorded_at"] = column
         entries.append((*_copied_values(fields), prev, body))
         if entry.detail:

@@ -132,8 +132,14 @@ BEGIN
 END """  # noqa: S608 - constants
 
 
+_APPEND_AND_READ = """SELECT audit_append(%s, %s, %s);
+    SELECT seq, hash FROM audit_entry ORDER BY seq DESC LIMIT %s"""
+
+
 def append_on_server(pending: Sequence[NewEntry]) -> None:
     """Let the server lock the chain and link these entries, with one message.
+
+    Sets `seq` and `hash` of the entries, which are the last ones while the chain is locked.
 
     Raises LedgerError if the transaction is not READ COMMITTED or the ledger is another trail's.
     """
@@ -145,10 +151,14 @@ def append_on_server(pending: Sequence[NewEntry]) -> None:
     details = [
         (str(nr), each.salt, each.detail) for nr, each in enumerate(pending, 1) if each.detail
     ]
-    values = [settings.AUDIT_TRAIL, _join_rows(given), _join_rows(details)]
+    values = [settings.AUDIT_TRAIL, _join_rows(given), _join_rows(details), len(pending)]
     try:
         with connection.cursor() as cursor:
-            cursor.execute(f"{_transaction_settings()} SELECT audit_append(%s, %s, %s)", values)
+            cursor.execute(f"{_transaction_settings()} {_APPEND_AND_READ}", values)
+            while cursor.description is None or cursor.description[0].name != "seq":
+                cursor.nextset()
+            for entry, (seq, hash_) in zip(reversed(pending), cursor.fetchall(), strict=True):
+                entry.seq, entry.hash = seq, hash_
     except DatabaseError as error:
         cause: Any = error.__cause__
         if getattr(cause, "sqlstate", "") == _REFUSED:

@@ -5,7 +5,6 @@ inside. `audit.ledger.log` adds it to the details of entries of the same actor, 
 has to (21 CFR 11.10(e), EMA 6.2.1).
 """
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -68,11 +67,3 @@ def get_origin_facts(actor_name: str) -> dict[str, str]:
         return {}
     optional = {"printed_name": printed_name, "reason": _reason.get()}
     return {**origin.facts, **{key: text for key, text in optional.items() if text}}
-
-
-class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to every log record: "-" outside of requests."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = _origin.get().facts.get("request_id", "-")
-        return True

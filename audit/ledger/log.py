@@ -18,12 +18,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from structlog.contextvars import get_contextvars
 
 from audit.ledger import (
     actors,
@@ -36,6 +38,7 @@ from audit.ledger import (
 from audit.ledger.actors import Actor
 from audit.ledger.bound_rows import BoundKind
 from audit.ledger.chain import write_time
+from audit.ledger.entry_log import log_entries
 from audit.ledger.new_entry import LedgerError, NewEntry
 
 __all__ = ["LedgerError", "ledger", "record", "register_rules", "run_after_append", "write_time"]
@@ -118,6 +121,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     occurred_at: datetime | None = None,
     rules: str = "",
     schema_version: str = "",
+    logged: Mapping[str, Any] | None = None,
 ) -> None:
     """Record an event of `subject` that the actor `by` caused.
 
@@ -130,16 +134,20 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     about the person who acts are added to it, and the process is added to the name of software
     (`audit.ledger.actors`).
 
+    The entry has the correlation ID of the request or command unless it is given. After the commit,
+    the entry is a line of the log (`audit.ledger.entry_log`). `logged` are values for this line
+    that the entry does not have, such as the packet; those of structlog's context are added.
+
     Raises LedgerError outside `ledger()`, and NotCanonical for values that a line cannot contain.
     """
     if not (database := _open_block.database):
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
-    origin_facts = context.get_origin_facts(by.name)
+    origin_facts, bound = context.get_origin_facts(by.name), get_contextvars()
     salt, text = _seal_detail({**origin_facts, **(detail or {})})
     facts: dict[str, str | int] = {  # in the order of the line: sorting is faster then
         "actor": actors.add_process(by.name),
         "code": code,
-        "correlation_id": correlation_id,
+        "correlation_id": correlation_id or bound.get("correlation_id", ""),
         "detail_commit": chain.compute_commitment(salt, text) if text else "",
         "doc_id": doc_id,
         "event": event,
@@ -164,7 +172,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     chain.format_line(
         facts
     )  # Raises here, where the traceback shows the caller, and not at the end.
-    database.on_commit(NewEntry(facts, salt.hex(), text))
+    database.on_commit(NewEntry(facts, salt.hex(), text, {**bound, **(logged or {})}))
 
 
 def run_after_append(function: Callable[[], None]) -> None:
@@ -209,6 +217,7 @@ def _append_pending() -> None:
         _bind_rows(pending)
         _number_entries(pending)
         append.append_entries(pending)
+        transaction.on_commit(partial(log_entries, pending))
     for each in functions:
         each.function()
     connection.run_on_commit += foreign_hooks

@@ -1,6 +1,6 @@
-"""Sets the origin of every request: its ID, and who sent it from which address.
+"""Sets the origin of every request: its IDs, and who sent it from which address.
 
-It must be the first middleware, so that errors of the others are logged with the request ID.
+It must be the first middleware, so that errors of the others are logged with the correlation ID.
 """
 
 import re
@@ -12,16 +12,20 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from structlog.contextvars import bound_contextvars
 
+from audit.correlation import parse_correlation_id
 from audit.ledger import context
 
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}").fullmatch  # the header is written to logs
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}").fullmatch  # it is written into entries
 
 
 class OriginMiddleware:
-    """Sets the origin of a request, and returns its ID in the header X-Request-ID.
+    """Sets the origin and the correlation ID of a request, and returns both IDs as headers.
 
-    The ID is that of the same header of the request, if it is valid, or a new one.
+    `X-Correlation-ID` is that of the request, if it is well formed. Otherwise it is its
+    `X-Request-ID` if that is a UUID, or a new one. `X-Request-ID` is that of the request, if it is
+    valid, or the correlation ID.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -29,12 +33,20 @@ class OriginMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         given = request.headers.get("X-Request-ID", "")
-        request_id = given if _REQUEST_ID(given) else str(uuid.uuid4())
+        correlation_id = str(
+            parse_correlation_id(request.headers.get("X-Correlation-ID", ""))
+            or parse_correlation_id(given)
+            or uuid.uuid4()
+        )
+        request_id = given if _REQUEST_ID(given) else correlation_id
         request.request_id = request_id  # type: ignore[attr-defined] # as Django sets `user`
         facts = {"request_id": request_id, "address": get_client_address(request)}
-        with context.set_origin(context.RequestOrigin(facts, lambda: _identify(request))):
+        with (
+            context.set_origin(context.RequestOrigin(facts, lambda: _identify(request))),
+            bound_contextvars(correlation_id=correlation_id),
+        ):
             response = self._get_response(request)
-        response["X-Request-ID"] = request_id
+        response["X-Request-ID"], response["X-Correlation-ID"] = request_id, correlation_id
         return response
 
 

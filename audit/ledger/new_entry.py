@@ -1,6 +1,8 @@
 """Defines entries that are recorded and not appended yet, and the error of the ledger."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 
 class LedgerError(Exception):
@@ -19,6 +21,10 @@ class NewEntry:
     facts: dict[str, str | int]  # all fields of the line, which `chain.format_line` has accepted
     salt: str = ""  # in hex
     detail: str = ""  # canonical
+    #: What the log says about the entry beside the facts. It is no part of the ledger.
+    logged: Mapping[str, Any] = field(default_factory=dict)
+    seq: int = 0  # set when it is appended, as the next one
+    hash: str = ""
 
     def __call__(self) -> None:
         pass

@@ -48,6 +48,10 @@ class RecordedRow(models.Model):
         """Return the fields that every entry of this row has, as arguments of `log.record`."""
         return {}
 
+    def log_facts(self) -> Mapping[str, Any]:
+        """Return what lines of the log say about this row, beside the fields of its entries."""
+        return {}
+
     def record(self, event: str, *, by: Actor, **facts: Any) -> None:
         """Take the row's next number and record an event with it. Call this inside `ledger()`.
 
@@ -66,7 +70,12 @@ class RecordedRow(models.Model):
         together with other columns (`change_if_current`).
         """
         log.record(
-            event, subject=self.subject, n=self.revision, by=by, **{**self.entry_facts(), **facts}
+            event,
+            subject=self.subject,
+            n=self.revision,
+            by=by,
+            logged=self.log_facts(),
+            **{**self.entry_facts(), **facts},
         )
 
     def change_if_current(self, columns: Mapping[str, Any]) -> bool:

@@ -124,7 +124,7 @@ async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> Memory
             PooledDocumentReader.pool() as pool,
             asyncio.TaskGroup() as group,
         ):
-            reader = PooledDocumentReader(pool)
+            reader = PooledDocumentReader(pool, lambda _item, _stage: None)
             core = Ingest(queues, fetcher=portals, recorder=recorder, reader=reader, limits=limits)
             group.create_task(core.run())
             await _feed(items, core, queues)

@@ -14,7 +14,10 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from structlog.contextvars import bind_contextvars, bound_contextvars
+
 from ingestion.core import retry
+from ingestion.core.document_stages import DocumentStage, DocumentStageName, StageObserver
 from ingestion.core.errors import IngestionError, LeaseLost, OurFault
 from ingestion.core.limits import Limits
 from ingestion.core.parse_queue import ParseQueue
@@ -49,12 +52,14 @@ class Ingest:
         recorder: Recorder,
         reader: DocumentReader,
         limits: Limits,
+        observe: StageObserver = lambda _item, _stage: None,
     ) -> None:
         self._queues = queues
         self._fetcher = fetcher
         self._recorder = recorder
         self._reader = reader
         self._limits = limits
+        self._observe = observe
         self._fetched = ParseQueue(limits.settlers)
 
     async def run(self) -> None:
@@ -85,7 +90,7 @@ class Ingest:
         async def start(item: WorkItem) -> bool:
             if not await self._recorder.start_attempt(item):
                 return True
-            await self._queues.put(item.queue, item)
+            await self._queues.put(item.queue, replace(item, queued_ns=time.time_ns()))
             return False
 
         await self._run_step(item, start)
@@ -105,15 +110,16 @@ class Ingest:
 
     async def _run_step(self, item: WorkItem, step: Callable[[WorkItem], Awaitable[bool]]) -> None:
         """Run one step, which returns whether the shift is finished with the document."""
-        try:
-            is_finished = await step(item)
-        except LeaseLost:
-            logger.warning("lease lost", extra={"document": item.document, "chunk": item.chunk})
-            is_finished = True
-        except Exception:  # One document must not stop the others.
-            logger.exception("held %s after an unexpected error", item.name)
-            await self._hold_after_unexpected_error(item)
-            is_finished = True
+        with bound_contextvars(**item.log_facts, ms=None):
+            try:
+                is_finished = await step(item)
+            except LeaseLost:
+                logger.warning("document.lease_lost")
+                is_finished = True
+            except Exception:  # One document must not stop the others.
+                logger.exception("held %s after an unexpected error", item.name)
+                await self._hold_after_unexpected_error(item)
+                is_finished = True
         if is_finished:
             self._recorder.finish(item)
 
@@ -129,7 +135,7 @@ class Ingest:
         fetched: Fetched | NotModified | None = None
         repeat, wait = None, 0.0
         try:
-            fetched = await self._fetcher.fetch(item)
+            fetched = await self._request(item)
             await self._queues.report_outcome(item.queue, RequestOutcome.DELIVERED)
             is_current = isinstance(fetched, NotModified) and (
                 await self._recorder.record_unchanged(item, fetched)
@@ -152,11 +158,27 @@ class Ingest:
             if repeat is None:
                 self._queues.finish_request(item.queue)
             else:
+                repeat = replace(repeat, queued_ns=time.time_ns())
                 self._queues.put_back(item.queue, repeat, wait)
         if isinstance(fetched, Fetched):
             await self._fetched.put(item, replace(fetched, tries=item.tries + 1))
             return False
         return repeat is None
+
+    async def _request(self, item: WorkItem) -> Fetched | NotModified:
+        """Fetch the document, and report how long it waited and how long the request took."""
+        started_ns, code = time.time_ns(), ""
+        self._observe(item, DocumentStage(DocumentStageName.WAIT, item.queued_ns, started_ns))
+        try:
+            fetched = await self._fetcher.fetch(item)
+        except IngestionError as error:
+            code = type(error).__name__
+            raise
+        finally:
+            stage = DocumentStage.ending_now(DocumentStageName.FETCH, started_ns, code)
+            self._observe(item, stage)
+            bind_contextvars(ms=stage.ms)
+        return replace(fetched, fetch_ms=stage.ms) if isinstance(fetched, Fetched) else fetched
 
     async def _record_failure(self, item: WorkItem, error: IngestionError) -> FetchFailure | None:
         """Record a failed request. Returns None if the document was rejected or held."""
@@ -174,15 +196,24 @@ class Ingest:
             await self._recorder.record_early_decision(item, decision)
             return None
         await self._recorder.record_fetch_failure(item, decision)
-        logger.info("asking again for %s in %.1f s: %s", item.doc_id, decision.wait_seconds, error)
+        wait_ms = round(decision.wait_seconds * 1000)
+        logger.info(
+            "document.retry_scheduled",
+            extra={"code": decision.code, "attempt": decision.tries, "ms": wait_ms},
+        )
         return decision
 
     async def _settle(self, item: WorkItem, fetched: Fetched) -> bool:
         """Record that checking starts, read the document, and record the decision."""
         try:
+            bind_contextvars(ms=fetched.fetch_ms)
             if await self._recorder.start_checking(item, fetched):
+                started_ns = time.time_ns()
                 checked = await self._reader.read(item, fetched)
+                read_ns = time.time_ns()
+                bind_contextvars(ms=(read_ns - started_ns) // 1_000_000)
                 await self._recorder.conclude(item, fetched, checked)
+                self._observe(item, DocumentStage.ending_now(DocumentStageName.FILE, read_ns))
         except OurFault as error:
             await self._recorder.record_early_decision(item, retry.decide_early(error, item))
         return True

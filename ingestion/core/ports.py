@@ -45,7 +45,12 @@ class WorkItem:
 
     document: int  # primary key of the row
     chunk: int  # primary key
-    batch: str = ""  # reference, for the log
+    batch: str = ""  # reference, for the log, as the next three
+    packet: str = ""
+    correlation_id: str = ""
+    attempt: int = 1
+    received_ns: int = 0  # nanoseconds since 1970, as the next one
+    queued_ns: int = 0  # when it was put into its queue, for the duration of its wait
     site_id: str
     doc_id: str
     url: str  # "" for an upload, whose bytes are in the spool already
@@ -78,8 +83,21 @@ class WorkItem:
 
     @property
     def name(self) -> str:
-        """Return how the log names the document."""
-        return f"{self.doc_id} of site {self.site_id} in batch {self.batch or 'unknown'}"
+        """Return how the log names the document. Its doc_id may contain a person's name."""
+        return f"document:{self.document}"
+
+    @property
+    def log_facts(self) -> Mapping[str, str | int]:
+        """Return what each line of the log says while the document is in hand."""
+        return {
+            "correlation_id": self.correlation_id,
+            "study": self.protocol_number,
+            "site": self.site_id,
+            "packet": self.packet,
+            "batch": self.batch,
+            "document": self.name,
+            "attempt": self.attempt,
+        }
 
     @property
     def queue(self) -> str:
@@ -99,6 +117,7 @@ class Fetched:
     sha256: str
     size: int
     tries: int = 1  # requests made for the document
+    fetch_ms: int = 0  # duration of the last request
     facts: Mapping[str, str | int] = field(default_factory=dict)
     etag: str = ""  # a strong ETag of the address that was asked, or ""
 

@@ -9,6 +9,7 @@ broken for the life of the worker.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
@@ -55,4 +56,6 @@ class DatabaseThread:
                 close_old_connections()
                 raise OperationalError(*error.args) from error
 
-        return await asyncio.get_running_loop().run_in_executor(self._thread, run)
+        # The context of the caller, so that lines of the log name what it has in hand.
+        context = copy_context()
+        return await asyncio.get_running_loop().run_in_executor(self._thread, context.run, run)

@@ -7,6 +7,7 @@ If the process of the shift did the checks, it would use one interpreter while o
 import asyncio
 import logging
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from django.utils import timezone
 
 from audit.files import durable
 from ingestion.core.container_entries import OpenedContainer
+from ingestion.core.document_stages import DocumentStage, DocumentStageName, StageObserver
 from ingestion.core.errors import ReadingFault
 from ingestion.core.ports import Fetched, WorkItem
 from ingestion.core.renditions import RenderedFile, RenditionKind
@@ -56,8 +58,9 @@ class PooledDocumentReader:
     If a virus scanner is configured, an infected file is rejected without being opened.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, observe: StageObserver) -> None:
         self._reader = reader
+        self._observe = observe
         self._scanner = get_scanner()
         self._model: ModelFile | None = None  # None: the built-in model
         self._model_fault: ReadingFault | None = None
@@ -66,7 +69,7 @@ class PooledDocumentReader:
     @staticmethod
     def pool() -> Reader:
         """Return the pool that the constructor needs. The caller opens and closes it."""
-        return Reader(settings.READING_LIMITS, preload=PRELOAD)
+        return Reader(settings.READING_LIMITS, preload=PRELOAD, log_config=settings.LOGGING)
 
     async def refresh_model(self, database: DatabaseThread) -> None:
         """Use the model of document types that is active now.
@@ -91,6 +94,17 @@ class PooledDocumentReader:
 
         Raises ScannerUnavailable or ReadingFault if it cannot be read now. Then it is held.
         """
+        started_ns = time.time_ns()
+        checked = await self._read(item, fetched)
+        if checked.checked_ns:
+            read_ns, checked_ns = checked.checked_ns
+            self._observe(item, DocumentStage(DocumentStageName.READ, started_ns, read_ns))
+            self._observe(item, DocumentStage(DocumentStageName.CHECK, read_ns, checked_ns))
+        else:
+            self._observe(item, DocumentStage.ending_now(DocumentStageName.READ, started_ns))
+        return checked
+
+    async def _read(self, item: WorkItem, fetched: Fetched) -> verdict.CheckedDocument:
         if self._model_fault:
             raise self._model_fault
         if self._scanner and (found := await self._scanner.scan(fetched.path)):

@@ -28,7 +28,7 @@ def postpone_if_portal_down(chunk: Chunk, now: datetime) -> datetime:
     waiting = chunk.documents.waiting().filter(spooled="")
     waiting.filter(failing_since=None).update(failing_since=now)
     overdue = waiting.filter(failing_since__lte=now - deadline)
-    for document in overdue.select_related("site"):
+    for document in overdue.select_related("site__study", "packet", "batch"):
         unavailable = RuleFinding("PORTAL_UNAVAILABLE", facts={"tries": document.fetch_tries})
         transitions.move_document(
             document, DocumentState.HELD, findings=[unavailable], primary=unavailable

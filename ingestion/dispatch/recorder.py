@@ -7,9 +7,10 @@ from concurrent.futures import Executor
 from typing import Any
 from uuid import UUID
 
+from structlog.contextvars import get_contextvars
+
 from ingestion.core.ports import EarlyDecision, Fetched, FetchFailure, NotModified, WorkItem
 from ingestion.core.states import DocumentState
-from ingestion.dispatch.shift_report import ShiftReport
 from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.dispatch.worker_steps import (
     Conclude,
@@ -29,9 +30,9 @@ class DatabaseRecorder:
     """Records the moves of a shift's documents in the database.
 
     `leases` maps the primary key of a chunk to the lease under which the shift holds it; the shift
-    adds to it. `report` receives the outcome of each document. `files` is the executor for blocking
-    work with files. `finish` and `postpone` are methods of the shift, which keeps the chunks in
-    memory.
+    adds to it. `files` is the executor for blocking work with files. `settle`, `finish` and
+    `postpone` are methods of the shift, which keeps the chunks in memory; `settle` receives the
+    state in which each document was settled.
 
     This layer exists because the core knows neither leases nor storage: it adds the lease to each
     move, and it archives the bytes before the row says that they are archived.
@@ -42,7 +43,7 @@ class DatabaseRecorder:
         apply_step: StepBatcher,
         files: Executor,
         leases: Mapping[int, UUID],
-        report: ShiftReport,
+        settle: Callable[[WorkItem, DocumentState], None],
         *,
         max_attempts: int,
         finish: Callable[[WorkItem], None],
@@ -51,7 +52,7 @@ class DatabaseRecorder:
         self._apply_step = apply_step
         self._files = files
         self._leases = leases
-        self._report = report
+        self._settle = settle
         self._max_attempts = max_attempts
         self.finish = finish
         self.postpone = postpone
@@ -61,7 +62,7 @@ class DatabaseRecorder:
         step = StartAttempt(**self._fence(item), max_attempts=self._max_attempts)
         is_started = bool(await self._apply_step(step))
         if not is_started:
-            self._report.settle(item, DocumentState.HELD)
+            self._settle(item, DocumentState.HELD)
         return is_started
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
@@ -71,7 +72,7 @@ class DatabaseRecorder:
         """
         is_new = bool(await self._apply_step(StartChecking(**self._fence(item), fetched=fetched)))
         if not is_new:
-            self._report.settle(item, DocumentState.DEDUPED)
+            self._settle(item, DocumentState.DEDUPED)
             await self._drop_upload(item)
         return is_new
 
@@ -82,7 +83,7 @@ class DatabaseRecorder:
         step = RecordUnchanged(**self._fence(item), filed=item.filed, answer=answer)
         is_current = bool(await self._apply_step(step))
         if is_current:
-            self._report.settle(item, DocumentState.DEDUPED)
+            self._settle(item, DocumentState.DEDUPED)
         return is_current
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: CheckedDocument) -> None:
@@ -93,7 +94,7 @@ class DatabaseRecorder:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._files, _archive, fetched, checked)
         state = await self._apply_step(Conclude(**self._fence(item), checked=checked))
-        self._report.settle(item, state)
+        self._settle(item, state)
         await self._drop_upload(item)
 
     async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
@@ -103,10 +104,12 @@ class DatabaseRecorder:
     async def record_early_decision(self, item: WorkItem, decision: EarlyDecision) -> None:
         """Reject or hold a document that was not read."""
         step = RecordEarlyDecision(**self._fence(item), decision=decision)
-        self._report.settle(item, await self._apply_step(step))
+        self._settle(item, await self._apply_step(step))
 
     def _fence(self, item: WorkItem) -> dict[str, Any]:
-        return {"document": item.document, "lease": self._leases[item.chunk]}
+        """Return the arguments that all steps have."""
+        lease = self._leases[item.chunk]
+        return {"document": item.document, "lease": lease, "logged": get_contextvars()}
 
     async def _drop_upload(self, item: WorkItem) -> None:
         """Remove the file of an upload from the spool, because its bytes are in the archive."""

@@ -67,7 +67,8 @@ def release_lease(chunk: Chunk, *, by: Actor) -> bool:
             subject=f"chunk:{chunk.pk}",
             by=by,
             site=chunk.site.site_id,
-            correlation_id=chunk.batch.reference,
+            logged=chunk.batch.log_facts(),
+            **chunk.batch.entry_facts(),
             detail={
                 "lease_owner": chunk.lease_owner,
                 "expired": write_time(chunk.lease_expires_at),

@@ -21,11 +21,14 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, OperationalError
+from structlog.contextvars import bound_contextvars
 
+from ingestion.core.document_stages import DocumentStage, DocumentStageName
 from ingestion.core.errors import LeaseLost, PortalUnreachable
 from ingestion.core.ingest import Ingest
 from ingestion.core.portal_queues import PortalQueues
 from ingestion.core.ports import WorkItem
+from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
 from ingestion.dispatch.clock import DatabaseClock
 from ingestion.dispatch.database_thread import DatabaseThread
@@ -36,6 +39,7 @@ from ingestion.dispatch.recorder import DatabaseRecorder
 from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
 from ingestion.dispatch.shift_report import ShiftReport
 from ingestion.dispatch.step_batcher import StepBatcher
+from ingestion.dispatch.traces import open_traces
 from ingestion.sources.document_source import DocumentSource, LeaseFolders
 from ingestion.storage import archive, spool
 
@@ -52,7 +56,11 @@ MAX_DOCUMENTS_IN_LOG = 5  # of one chunk
 
 def work_shift() -> ShiftReport:
     """Run one shift in an event loop of its own. It is the body of the django-q2 task."""
-    return asyncio.run(Shift.work())
+    try:
+        with bound_contextvars(worker=worker_presence.get_current_owner()):
+            return asyncio.run(Shift.work())
+    finally:
+        open_traces().flush()
 
 
 @dataclass(slots=True)
@@ -65,6 +73,13 @@ class _HeldChunk:
     feeder: asyncio.Task[None] | None = None  # the task that runs `Shift._feed`
     is_stopped: bool = False  # no more documents are fed: portal is down or batch is cancelled
     is_cancelled: bool = False
+    waited_ms: int = 0  # of its documents together, for slots of the portal
+
+    @property
+    def log_facts(self) -> dict[str, str]:
+        """Return what lines of the log about the chunk say."""
+        item = next(iter(self.lease.items), None)
+        return {"batch": self.lease.batch, "site": item.site_id if item else ""}
 
     @property
     def description(self) -> str:
@@ -109,6 +124,7 @@ class Shift:
         self._chunks: dict[int, _HeldChunk] = {}  # by primary key, as the next dictionary
         self._lease_ids: dict[int, UUID] = {}
         self._report = ShiftReport()
+        self._traces = open_traces()
         self._changed = asyncio.Event()  # a chunk was begun or fed, or a document is finished
         self._suspect_lock, self._suspect_is_finished = asyncio.Lock(), asyncio.Event()
         # The following times are monotonic seconds.
@@ -150,12 +166,12 @@ class Shift:
                 )
             )
             pool = await stack.enter_async_context(PooledDocumentReader.pool())
-            shift._reader = PooledDocumentReader(pool)
+            shift._reader = PooledDocumentReader(pool, shift._observe_stage)
             recorder = DatabaseRecorder(
                 StepBatcher(database),
                 files,
                 shift._lease_ids,
-                shift._report,
+                shift._settle,
                 max_attempts=limits.document_attempts,
                 finish=shift._finish,
                 postpone=shift._postpone,
@@ -166,6 +182,7 @@ class Shift:
                 recorder=recorder,
                 reader=shift._reader,
                 limits=limits,
+                observe=shift._observe_stage,
             )
             try:
                 await shift._run(ingest, source, first)
@@ -192,7 +209,7 @@ class Shift:
                 await self._stop_cancelled_batches()
                 for key, chunk in list(self._chunks.items()):
                     is_finished = not chunk.unfinished and not chunk.is_being_fed
-                    if is_finished and await self._return_chunk(chunk.lease, chunk.untouched):
+                    if is_finished and await self._return_chunk(chunk, chunk.untouched):
                         del self._chunks[key]
                         self._has_new_room = True
                 if drain.is_draining():
@@ -301,10 +318,23 @@ class Shift:
         finished.
         """
         for chunk in self._chunks.values():
-            chunk.is_stopped |= chunk.queue == queue
+            if chunk.queue == queue and not chunk.is_stopped:
+                chunk.is_stopped = True
+                logger.warning("portal.postponed", extra=chunk.log_facts)
         for item in items:
             self._chunks[item.chunk].untouched.add(item.document)
             self._finish(item)
+
+    def _settle(self, item: WorkItem, state: DocumentState) -> None:
+        """Note the state in which the shift settled a document."""
+        self._report.settle(item, state)
+        self._traces.end_document(item, state)
+
+    def _observe_stage(self, item: WorkItem, stage: DocumentStage) -> None:
+        """Note how long a stage of a document took, as `StageObserver` says."""
+        self._traces.add_stage(item, stage)
+        if stage.name is DocumentStageName.WAIT and item.terms:
+            self._chunks[item.chunk].waited_ms += stage.ms
 
     def _finish(self, item: WorkItem) -> None:
         """Note that the shift has nothing more to do with the document."""
@@ -328,11 +358,12 @@ class Shift:
                     chunk.untouched.add(item.document)
                     self._finish(item)
 
-    async def _return_chunk(self, lease: Lease, untouched: Collection[int]) -> bool:
+    async def _return_chunk(self, chunk: _HeldChunk, untouched: Collection[int]) -> bool:
         """Return a chunk to the queue, or end it if all its documents are settled.
 
         Returns False if the database failed. Then it is tried again, or the lease expires.
         """
+        lease = chunk.lease
         try:
             await self._database(
                 leases.return_chunk, lease.chunk, lease.lease_id, untouched=untouched
@@ -343,6 +374,8 @@ class Shift:
             )
             return False
         self._folders.forget(lease.chunk)
+        if chunk.waited_ms:
+            logger.info("portal.waited", extra={**chunk.log_facts, "ms": chunk.waited_ms})
         return True
 
     async def _drain(self, working: "asyncio.Task[None]") -> None:
@@ -365,7 +398,7 @@ class Shift:
         for key, chunk in self._chunks.items():
             try:
                 untouched = chunk.untouched | (chunk.unfinished & waiting)
-                await self._return_chunk(chunk.lease, untouched)
+                await self._return_chunk(chunk, untouched)
             except Exception:  # The error that ended the shift is the one to be raised.
                 logger.exception("chunk %d could not be returned; its lease will expire", key)
 

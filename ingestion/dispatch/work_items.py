@@ -24,7 +24,9 @@ def list_work_items(chunk: Chunk, now: datetime) -> tuple[WorkItem, ...]:
     rows = on_file.order_by("pk").values_list("doc_id", "url", "etag", "sha256")
     filed = {(doc_id, url): FiledVersion(etag, sha256) for doc_id, url, etag, sha256 in rows}
     overrides = ValidityOverride.objects.of_study(chunk.site.study_id)
-    due = chunk.documents.due(now).select_related("site__study").order_by("attempts", "pk")
+    due = (
+        chunk.documents.due(now).select_related("site__study", "packet").order_by("attempts", "pk")
+    )
     return tuple(
         _make_item(each, chunk, now, filed.get((each.doc_id, each.url)), overrides) for each in due
     )
@@ -47,6 +49,10 @@ def _make_item(
         document=document.pk,
         chunk=chunk.pk,
         batch=chunk.batch.reference,
+        packet=document.packet.reference,
+        correlation_id=str(document.correlation_id),
+        attempt=document.attempts + 1,
+        received_ns=round(document.received_at.timestamp() * 1e9),
         site_id=document.site.site_id,
         doc_id=document.doc_id,
         url=document.url,

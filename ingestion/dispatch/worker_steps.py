@@ -8,12 +8,13 @@ several steps share a transaction is explained in docs/adr/0012, and the layers 
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from structlog.contextvars import bound_contextvars
 
 from audit.ledger.log import ledger
 from ingestion.core.container_entries import OpenedContainer
@@ -51,6 +52,13 @@ class WorkerStep(ABC):
 
     document: int  # primary key
     lease: UUID  # the fencing token
+    # structlog's context of the step
+    logged: Mapping[str, Any] = field(default_factory=dict)
+
+    def apply_logged(self, document: Document, on_file: FiledDocuments) -> Any:
+        """Apply the step, so that its lines of the log have the context of the document."""
+        with bound_contextvars(**self.logged):
+            return self.apply(document, on_file)
 
     @abstractmethod
     def apply(self, document: Document, on_file: FiledDocuments) -> Any:
@@ -326,7 +334,7 @@ def apply_steps(steps: Sequence[WorkerStep]) -> list[Any]:
         pairs = [(step, documents[step.document]) for step in steps]
         hashes = {step.sha256_to_find(document) for step, document in pairs} - {""}
         on_file = FiledDocuments.find(documents.values(), hashes)
-        results = [step.apply(document, on_file) for step, document in pairs]
+        results = [step.apply_logged(document, on_file) for step, document in pairs]
         extractions = (step.extraction(document) for step, document in pairs)
         Extraction.objects.bulk_create(filter(None, extractions))
         found = ((document, step.searchable_pages(document)) for step, document in pairs)

@@ -178,7 +178,11 @@ def hold_unfinished(batch_id: int, stuck: StuckSite | None = None) -> int:
     while chunks := _list_waiting_chunks(batch_id, stuck):
         with ledger():
             for chunk in _lock_waiting_chunks(chunks):
-                documents = chunk.documents.unsettled().select_related("site").order_by("pk")
+                documents = (
+                    chunk.documents.unsettled()
+                    .select_related("site__study", "packet", "batch")
+                    .order_by("pk")
+                )
                 for document in list(documents):
                     code = "PORTAL_UNAVAILABLE" if document.failing_since else "CAPACITY"
                     finding = RuleFinding(code, facts={"tries": document.fetch_tries})
@@ -255,7 +259,8 @@ def _lock_waiting_chunks(chunks: list[int]) -> list[Chunk]:
 
 def _cancel_documents(chunk: Chunk) -> None:
     """Cancel the unfinished documents of a chunk in the name of the person who cancelled."""
-    rows = chunk.documents.unsettled().order_by("pk").select_related("site")
+    rows = chunk.documents.unsettled().order_by("pk")
+    rows = rows.select_related("site__study", "packet", "batch")
     if documents := list(rows.select_for_update(of=("self",), no_key=True)):
         transitions.move_documents(documents, DocumentState.CANCELLED, by=_canceller(chunk.batch))
 

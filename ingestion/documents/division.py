@@ -217,6 +217,7 @@ def create_parts(document: Document, division: Division) -> list[Document]:
                 sha256=document.sha256,
                 size=document.size,
                 part_of=document,
+                correlation_id=document.correlation_id,
                 first_page=each.pages.first,
                 last_page=each.pages.last,
                 region=each.pages.region_text,

@@ -137,6 +137,7 @@ def _create_rows(document: Document, entries: list[ContainerEntry]) -> list[Docu
                 sha256=entry.sha256,
                 size=entry.size,
                 part_of=document,
+                correlation_id=document.correlation_id,
                 entry=entry.number,
                 entry_name=entry.name,
                 is_doubtful=entry.is_doubtful,

@@ -43,7 +43,9 @@ def requeue_interrupted_documents(chunk: Chunk) -> None:
 
     Call it inside `ledger()`, after the chunk was leased again.
     """
-    for document in chunk.documents.filter(state=DocumentState.VALIDATING).select_related("site"):
+    for document in chunk.documents.filter(state=DocumentState.VALIDATING).select_related(
+        "site__study", "packet", "batch"
+    ):
         move_document(document, DocumentState.RECEIVED)
 
 

@@ -10,6 +10,7 @@ number of them could take the last place. Refusing a submission whose rows are i
 expensive, so `check_capacity` counts without the lock before any work is done.
 """
 
+import logging
 import math
 from collections.abc import Collection
 from datetime import timedelta
@@ -21,6 +22,8 @@ from django.utils.translation import gettext, ngettext
 
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.models import Document
+
+logger = logging.getLogger(__name__)
 
 ADVISORY_LOCK_KEY = 0x51_7E_1ED7  # any constant: identifies PostgreSQL's lock for this count
 MAX_RETRY_SECONDS = 600  # the longest wait that a refusal asks for
@@ -89,6 +92,13 @@ def _refuse_above(limit: int, unfinished: int) -> None:
         raise AtCapacity(estimate_retry_seconds(unfinished - limit))
 
 
+def log_refusal(refusal: AtCapacity) -> None:
+    """Log that a submission was refused. One that is admitted is logged as `batch.submitted`."""
+    logger.warning(
+        "admission.refused", extra={"code": "AT_CAPACITY", "ms": refusal.retry_after * 1000}
+    )
+
+
 def estimate_retry_seconds(excess: int) -> int:
     """Return the seconds until so many documents are settled, at the rate of RATE_WINDOW.
 
@@ -101,6 +111,7 @@ def estimate_retry_seconds(excess: int) -> int:
 
 
 def _too_large(message: str) -> SubmissionRefused:
+    logger.warning("admission.refused", extra={"code": "BATCH_TOO_LARGE"})
     return SubmissionRefused(
         [SubmissionFault(0, "", f"{message}; split it and send the parts one after the other")]
     )

@@ -54,7 +54,8 @@ def record_receipt_download(packet: Packet, *, by: Actor) -> None:
             subject=packet.subject,
             by=by,
             site=packet.site.site_id,
-            correlation_id=packet.batch.reference,
+            logged={"packet": packet.reference, **packet.batch.log_facts()},
+            **packet.batch.entry_facts(),
         )
 
 

@@ -275,7 +275,8 @@ def _admit(sites: Sequence[str], submission: Submission) -> None:
     admission.check_batch_size(Counter(sites).values())
     try:
         admission.check_capacity(len(sites))
-    except AtCapacity:
+    except AtCapacity as refusal:
         # This submission itself may have used the rest of the capacity in another request.
         if not find_batch_by_key(submission.idempotency_key):
+            admission.log_refusal(refusal)
             raise

@@ -13,8 +13,10 @@ from functools import partial
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
+from audit.correlation import get_correlation_id
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
@@ -67,10 +69,12 @@ def create_batch(
         if first := find_batch_by_key(submission.idempotency_key):
             return _attach(first, digest, documents)
         return _insert(documents, labels, submission, digest)
-    except (IntegrityError, AtCapacity):
+    except (IntegrityError, AtCapacity) as error:
         # The same submission may have been received twice, and the other request was first.
         if first := find_batch_by_key(submission.idempotency_key):
             return _attach(first, digest, documents)
+        if isinstance(error, AtCapacity):
+            admission.log_refusal(error)
         _drop_spooled_files(documents)
         raise
     except BaseException:
@@ -143,12 +147,14 @@ def _insert(
             priority=submission.priority,
             idempotency_key=submission.idempotency_key or None,
             request_digest=digest,
+            correlation_id=get_correlation_id(),
         )
         batch.reference = _reference("BAT", batch.pk)
         batch.save(update_fields=["reference"])
         _create_packets(batch, documents, labels)
         _create_chunks(batch, documents)
         Document.objects.bulk_create(documents, batch_size=500)
+        prefetch_related_objects([document.site for document in documents], "study")  # for the log
         for document in documents:
             document.record_at_revision(
                 "document.received",
@@ -185,6 +191,7 @@ def _create_packets(batch: Batch, documents: Sequence[Document], labels: Sequenc
     Packet.objects.bulk_update(created, ["reference"], batch_size=200)
     for document, label in zip(documents, labels, strict=True):
         document.batch = batch
+        document.correlation_id = batch.correlation_id or document.correlation_id
         document.packet = packets[document.site_id, label]
 
 

@@ -62,6 +62,8 @@ class Batch(RecordedRow):
     idempotency_key = models.CharField(max_length=200, unique=True, null=True, blank=True)
     request_digest = models.CharField(max_length=64, blank=True)  # of the request with that key
     revision = models.PositiveIntegerField(default=0, editable=False, db_column="transitions")
+    # Of the request or command that submitted it; None for batches of earlier releases.
+    correlation_id = models.UUIDField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -105,8 +107,15 @@ class Batch(RecordedRow):
         return self.reference
 
     def entry_facts(self) -> Mapping[str, Any]:
-        """Return the facts that all entries of the batch contain: its reference."""
-        return {"correlation_id": self.reference}
+        """Return the facts that all entries of the batch contain: its correlation ID.
+
+        Entries of batches of earlier releases have the reference instead.
+        """
+        return {"correlation_id": str(self.correlation_id or self.reference)}
+
+    def log_facts(self) -> Mapping[str, Any]:
+        """Return the batch for lines of the log."""
+        return {"batch": self.reference}
 
     @property
     def is_urgent(self) -> bool:

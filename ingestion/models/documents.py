@@ -262,9 +262,9 @@ class Document(RecordedRow):
 
     @classmethod
     def lock(cls, key: Any) -> Self:
-        """Return the document with its site. The document is locked, and the site is not."""
+        """Return the document with what the log says about it. Only the document is locked."""
         rows = cls._meta.base_manager.select_for_update(of=("self",), no_key=True)
-        row: Self = rows.select_related("site").get(pk=key)
+        row: Self = rows.select_related("site__study", "packet", "batch").get(pk=key)
         return row
 
     def entry_facts(self) -> Mapping[str, Any]:
@@ -277,6 +277,22 @@ class Document(RecordedRow):
             "rules": self.rules_version,
             "schema_version": self.schema_version,
         }
+
+    def log_facts(self) -> Mapping[str, Any]:
+        """Return study, packet, batch, document and attempt for lines of the log.
+
+        Only what is loaded with the row: a line of the log is no reason for a query.
+        """
+        facts: dict[str, Any] = {"document": self.subject}
+        if self.attempts:
+            facts["attempt"] = self.attempts
+        if Document.packet.is_cached(self):
+            facts["packet"] = self.packet.reference
+        if Document.batch.is_cached(self):
+            facts["batch"] = self.batch.reference
+        if Site.study.is_cached(self.site):
+            facts["study"] = self.site.study.protocol_number
+        return facts
 
     def change_if_current(self, columns: Mapping[str, Any]) -> bool:
         """Change columns and take the next number, as `RecordedRow` says, with `change`."""

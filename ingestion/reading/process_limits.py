@@ -8,6 +8,7 @@ watches the forkserver instead of the owner. This module reads /proc, so it need
 
 import gc
 import logging
+import logging.config
 import os
 import resource
 import shutil
@@ -15,11 +16,12 @@ import signal
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from pathlib import Path
+from typing import Any
 
 from ingestion.reading.reading_stages import open_work_note
 
@@ -50,11 +52,19 @@ class OwnerProcess:
         return _start_time(self.pid) == self.started
 
 
-def initialise_child(owner: OwnerProcess, memory_bytes: int, scratch: Path) -> None:
+def initialise_child(
+    owner: OwnerProcess,
+    memory_bytes: int,
+    scratch: Path,
+    log_config: Mapping[str, Any] | None = None,
+) -> None:
     """Apply the limits of a parser process to this process. The pool calls it as initializer.
 
     `memory_bytes` bounds the address space, and `scratch` is the folder for temporary files.
+    `log_config` configures the log, as `logging.config.dictConfig` does.
     """
+    if log_config:
+        logging.config.dictConfig(dict(log_config))
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -5,17 +5,20 @@ every task in progress. A fault of the file is returned as Unreadable or as the 
 fault of ours is returned as a TaskFault, which the parent process raises.
 """
 
+import logging
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pypdfium2.raw as pdfium
+from structlog.contextvars import bound_contextvars
 
 from .images.page_objects import PdfRect
 from .images.render import (
@@ -55,6 +58,8 @@ if TYPE_CHECKING:
     from .ocr.page_language import LanguageEngines
     from .ocr.second_engine.client import SecondEngine
 
+logger = logging.getLogger(__name__)
+
 Result = TypeVar("Result")
 
 
@@ -65,12 +70,23 @@ class TaskFault:
     traceback: str
 
 
-def run_guarded(task: Callable[[], Result]) -> Result | TaskFault:
-    """Return the result of a task, or its unexpected exception as a TaskFault."""
-    try:
-        return task()
-    except Exception:  # noqa: BLE001 - passes between processes as a value
-        return TaskFault(traceback.format_exc())
+def run_guarded(
+    task: "partial[Result]", log_facts: Mapping[str, Any] = MappingProxyType({})
+) -> Result | TaskFault:
+    """Return the result of a task, or its unexpected exception as a TaskFault.
+
+    `log_facts` are structlog's context of the caller, which every line of the log repeats.
+    """
+    started = time.monotonic()
+    with bound_contextvars(**log_facts):
+        try:
+            result = task()
+        except Exception:  # It passes between processes as a value
+            logger.exception("reading failed in a parser process")
+            return TaskFault(traceback.format_exc())
+        ms = round((time.monotonic() - started) * 1000)
+        logger.info("parser.%s", task.func.__name__, extra={"ms": ms})
+        return result
 
 
 def probe_document(

@@ -184,9 +184,8 @@ def _report_lockout(each: AttemptCount, name: str, person: User | None, until: d
             person.record("user.locked", by=sign_in_log.SIGN_IN_ACTOR, detail=detail)
     else:
         sign_in_log.count_lockout(name, address, until)
-    # The user name is not logged: people type passwords into its field by mistake.
-    facts = {"kind": lock.kind, "user": lock.user, "address": address, "until": f"{until}"}
-    logger.warning("locked out after too many failures: %s", facts, extra=facts)
+    # Neither the user name nor the address is logged. The ledger has both.
+    logger.warning("locked out after too many failures of one %s", lock.kind)
     locked.send(Lockout, lock=lock)
 
 

@@ -17,7 +17,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
+from structlog.contextvars import get_contextvars
 
 from ingestion.core.errors import ReadingFault
 from ingestion.reading import process_limits, tasks
@@ -84,9 +85,15 @@ class ParserProcesses:
     Close the pool or use it as a context manager.
     """
 
-    def __init__(self, limits: ReadingLimits, preload: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        limits: ReadingLimits,
+        preload: Sequence[str] = (),
+        log_config: Mapping[str, Any] | None = None,
+    ) -> None:
         self._limits = limits
         self._preload = preload
+        self._log_config = log_config
         self._pool: ProcessPool | None = None
         self._monitor: asyncio.Task[None] | None = None
         self._pool_lock = asyncio.Lock()  # held while the pool is started or stopped
@@ -155,7 +162,6 @@ class ParserProcesses:
         finally:
             self._in_flight.pop(future, None)
         if isinstance(result, tasks.TaskFault):
-            logger.error("reading failed in a child:\n%s", result.traceback)
             raise ReadingFault(result.traceback.strip().splitlines()[-1])
         return result
 
@@ -171,7 +177,9 @@ class ParserProcesses:
                     self._monitor_pool(pool, context.locks), name="pool-monitor"
                 )
             future: Future[Result | tasks.TaskFault] = self._pool.schedule(
-                tasks.run_guarded, args=(call,), timeout=self._limits.longest_task_seconds
+                tasks.run_guarded,
+                args=(call, get_contextvars()),
+                timeout=self._limits.longest_task_seconds,
             )
             self._in_flight[future] = None
             return future
@@ -206,7 +214,7 @@ class ParserProcesses:
             max_workers=self._limits.processes,
             max_tasks=self._limits.tasks_per_process,
             initializer=process_limits.initialise_child,
-            initargs=(owner, self._limits.memory_bytes, self.scratch),
+            initargs=(owner, self._limits.memory_bytes, self.scratch, self._log_config),
             context=context,
         )
         if not pool.active:  # reading this property starts the pool

@@ -11,12 +11,12 @@ import asyncio
 import logging
 import math
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from ingestion.core.container_entries import OpenedContainer
 from ingestion.core.errors import ConverterUnavailable, ReadingFault
@@ -56,10 +56,19 @@ class Reader:
     It owns processes, so close it or use it as a context manager.
     """
 
-    def __init__(self, limits: ReadingLimits, *, preload: Sequence[str] = ()) -> None:
-        """`preload` are modules of the functions for `read_then`, which processes import first."""
+    def __init__(
+        self,
+        limits: ReadingLimits,
+        *,
+        preload: Sequence[str] = (),
+        log_config: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`preload` are modules of the functions for `read_then`, which processes import first.
+
+        `log_config` configures the log of the processes, as `logging.config.dictConfig` does.
+        """
         self._limits = limits
-        self._processes = ParserProcesses(limits, preload)
+        self._processes = ParserProcesses(limits, preload, log_config)
         self._numbers = count(1)
         self._scanned_documents = asyncio.Semaphore(
             MAX_SCANNED_DOCUMENTS_PER_PROCESS * limits.processes

@@ -8,6 +8,7 @@ If a file contains several documents, each part of it has a verdict of its own, 
 a file. Pages keep their numbers, so findings and values of a part name the pages of the file.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -138,6 +139,7 @@ class CheckedDocument:
     `cut` is the proposed division of the file; None if it could not be read. `rendition` was made
     to read the file, and `is_rendition` says whether a rendition was read, made now or before.
     `container` has the entries of a file that is a container; then the verdict does not count.
+    `checked_ns` is when the checks began and ended, in nanoseconds since 1970; None without checks.
     """
 
     verdict: DocumentVerdict
@@ -146,6 +148,7 @@ class CheckedDocument:
     rendition: RenderedFile | None = None
     is_rendition: bool = False
     container: OpenedContainer | None = None
+    checked_ns: tuple[int, int] | None = None
 
 
 def check_or_reject(
@@ -163,6 +166,20 @@ def check_or_reject(
     types are recognised with this model, and otherwise with the built-in one. This is the result
     that a parser process returns.
     """
+    started_ns = time.time_ns()
+    checked = _check_or_reject(seen, sent, site=site, today=today, part=part, model=model)
+    return replace(checked, checked_ns=(started_ns, time.time_ns()))
+
+
+def _check_or_reject(
+    seen: DocumentReading | Unreadable,
+    sent: SenderFacts,
+    *,
+    site: SiteFacts,
+    today: date,
+    part: FilePart | None,
+    model: ModelFile | None,
+) -> CheckedDocument:
     if sent.is_doubtful:
         return _leave_to_person(seen, sent, model)
     if isinstance(seen, Unreadable):

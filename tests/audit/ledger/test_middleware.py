@@ -1,10 +1,10 @@
 """Tests of the origin of a request: its ID, its address, and its log records."""
 
-import logging
+import uuid
 
 import pytest
 
-from audit.ledger import context
+from audit.correlation import get_correlation_id
 from audit.ledger.context import RequestOrigin, set_origin, use_change_reason
 from audit.ledger.middleware import OriginMiddleware, get_client_address
 from audit.ledger.queries import find_entries as latest
@@ -42,20 +42,42 @@ def test_the_forwarded_address_is_used_only_behind_a_proxy(
     assert get_client_address(rf.get("/", REMOTE_ADDR="192.0.2.7", headers=headers)) == expected
 
 
-def test_each_log_record_contains_its_request_id(rf):
+GIVEN = "6f1c2d3e-4a5b-4c6d-8e7f-901234567890"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Correlation-ID": GIVEN, "X-Request-ID": "trace-7"},
+        {"X-Correlation-ID": GIVEN.upper()},
+        {"X-Correlation-ID": GIVEN.replace("-", "")},
+        {"X-Request-ID": GIVEN},
+        {"X-Correlation-ID": "Jane Roe", "X-Request-ID": GIVEN},
+    ],
+)
+def test_a_well_formed_correlation_id_is_kept(client, db, headers):
+    assert client.get("/login/", headers=headers)["X-Correlation-ID"] == GIVEN
+
+
+@pytest.mark.parametrize("given", ["", "jane.roe", GIVEN[:-1], f"{GIVEN}0", f"{{{GIVEN}}}", "é"])
+def test_another_correlation_id_is_replaced(client, db, given):
+    response = client.get("/login/", headers={"X-Correlation-ID": given})
+    assert uuid.UUID(response["X-Correlation-ID"]).version == 4
+    assert response["X-Request-ID"] == response["X-Correlation-ID"]
+
+
+def test_entries_and_messages_of_a_request_have_its_correlation_id(rf, db):
     def respond(request):
-        request_ids.append(log_something())
+        write(0, correlation_id="")
+        write(1, correlation_id="P-1")
+        context_ids.append(str(get_correlation_id()))
         return {}
 
-    def log_something():
-        record = logging.makeLogRecord({"msg": "something happened"})
-        assert context.RequestIdFilter().filter(record)
-        return record.request_id
-
-    request_ids = []
-    request = rf.get("/", headers={"X-Request-ID": "trace-7"})
-    assert OriginMiddleware(respond)(request)["X-Request-ID"] == "trace-7"
-    assert [*request_ids, log_something()] == ["trace-7", "-"]
+    context_ids = []
+    OriginMiddleware(respond)(rf.get("/", headers={"X-Correlation-ID": GIVEN}))
+    assert [entry.correlation_id for entry in latest(limit=2)] == ["P-1", GIVEN]
+    assert context_ids == [GIVEN]
+    assert str(get_correlation_id()) != GIVEN, "outside of the request"
 
 
 @pytest.mark.requirement("R02")

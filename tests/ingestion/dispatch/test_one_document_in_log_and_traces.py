@@ -1,0 +1,213 @@
+"""One correlation ID follows a document from the request through worker, parser, log and ledger."""
+
+import datetime
+import io
+import json
+import logging
+import subprocess
+import sys
+import uuid
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
+from django_q.models import OrmQ
+from django_q.signing import SignedPackage
+
+from audit.ledger.queries import list_entries
+from config.logs import KEYS, make_formatter
+from ingestion.dispatch.shift import work_shift
+from ingestion.models import Document
+from samples.documents import make_sample
+from samples.portal import SamplePortal, read_limits
+from sites.models import TokenScope
+from tests.api.conftest import Program, make_token
+from tests.factories import make_site
+from tests.ingestion.hosts import environment, eventually, worker_host
+from tests.ingestion.otlp_receiver import attributes_of, otlp_receiver
+from tests.ingestion.whole_batches import is_completed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CORRELATION_ID = "6f1c2d3e-4a5b-4c6d-8e7f-901234567890"
+PERSON, FILENAME = "Mara Lindqvist", "CV of Mara Lindqvist.pdf"
+PERSONAL = ("mara", "lindqvist", "example.org", "127.0.0.1", ".pdf")
+
+
+@pytest.fixture
+def program(db):
+    site = make_site("1001")
+    return Program(*make_token(TokenScope.READ, TokenScope.SUBMIT, site=site))
+
+
+@pytest.fixture
+def submit_cv(program):
+    """A function that submits the CV of a person over HTTP, and returns its document."""
+
+    def submit_cv():
+        today = datetime.datetime.now(datetime.UTC).date()
+        line = {"file": FILENAME, "document_type": "cv", "person": PERSON}
+        file = SimpleUploadedFile(FILENAME, make_sample("cv", today=today))
+        response = program.request(
+            "POST",
+            "packets",
+            **encode({"packet": json.dumps({"documents": [line]}), "files": file}),
+            headers={
+                "idempotency-key": uuid.uuid4().hex,
+                "x-correlation-id": CORRELATION_ID.replace("-", "").upper(),
+            },
+        )
+        assert response.status_code == 202, response.content
+        assert response["X-Correlation-ID"] == CORRELATION_ID
+        return Document.objects.get()
+
+    return submit_cv
+
+
+def encode(data):
+    """Return the body and the type of a multipart request."""
+    return {"data": encode_multipart(BOUNDARY, data), "content_type": MULTIPART_CONTENT}
+
+
+def assert_no_personal_data(text):
+    for word in PERSONAL:
+        assert word not in text.lower(), word
+
+
+def check_lines(text, document):
+    """Check the lines of the log about a document against its entries. Returns the lines."""
+    assert_no_personal_data(text)
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert all(line.keys() <= set(KEYS) for line in lines)
+    assert all({"ts", "level", "event"} <= line.keys() for line in lines)
+    own = [line for line in lines if line.get("document") == document.subject]
+    assert {line["correlation_id"] for line in own} == {CORRELATION_ID}
+    entries = {entry.seq: entry for entry in list_entries(document.subject)}
+    recorded = [line for line in own if "seq" in line]
+    assert recorded
+    for line in recorded:
+        entry = entries[line["seq"]]
+        assert (line["event"], line["head"]) == (entry.event, entry.hash)
+        assert line.get("to", "") == entry.to_state
+        names = ("study", "site", "packet", "batch")
+        assert [line[name] for name in names] == [
+            document.site.study.protocol_number, "1001", document.packet.reference,
+            document.batch.reference,
+        ]  # fmt: skip
+    return own
+
+
+@pytest.fixture
+def log():
+    """Collects the lines of this process, as a host writes them to stderr."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(make_formatter("json"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    yield stream
+    root.removeHandler(handler)
+
+
+@pytest.fixture
+def spans(settings):
+    with otlp_receiver() as received:
+        settings.OTEL_EXPORTER_OTLP_ENDPOINT = received.endpoint
+        yield received
+
+
+def test_a_document_of_a_request_has_one_correlation_id_and_one_trace(submit_cv, log, spans):
+    document = submit_cv()
+    work_shift()
+    document.refresh_from_db()
+    assert str(document.correlation_id) == CORRELATION_ID
+    entries = list_entries(document.subject, document.batch.subject)
+    assert {entry.correlation_id for entry in entries} == {CORRELATION_ID}
+    own = check_lines(log.getvalue(), document)
+    moves = [(line["event"], line.get("from"), line["to"]) for line in own if "to" in line]
+    assert moves[:2] == [
+        ("document.received", None, "RECEIVED"),
+        ("document.checking", "RECEIVED", "VALIDATING"),
+    ]
+    assert moves[2][1:] == ("VALIDATING", document.state)
+    assert all(line["ms"] >= 0 and line["attempt"] == 1 and line["worker"] for line in own[1:])
+
+    found = spans.of_document(document)
+    assert found.keys() == {"document", "wait", "fetch", "read", "check", "file"}
+    assert len({span.trace_id for span in found.values()}) == 1
+    whole = found.pop("document")
+    assert not whole.parent_span_id
+    assert attributes_of(whole)["siteledger.to"] == document.state
+    assert {span.parent_span_id for span in found.values()} == {whole.span_id}
+    starts = [
+        found[name].start_time_unix_nano for name in ("wait", "fetch", "read", "check", "file")
+    ]
+    assert starts == sorted(starts)
+    for span in (whole, *found.values()):
+        assert attributes_of(span)["siteledger.correlation_id"] == CORRELATION_ID
+        assert span.start_time_unix_nano <= span.end_time_unix_nano
+        assert span.start_time_unix_nano >= whole.start_time_unix_nano
+    assert_no_personal_data(str(spans.spans))
+
+
+def test_a_wakeup_carries_the_correlation_id_of_its_request(submit_cv):
+    submit_cv()
+    [wakeup] = OrmQ.objects.all()
+    assert SignedPackage.loads(wakeup.payload)["correlation_id"] == CORRELATION_ID
+
+
+def test_a_failed_request_is_a_span_with_its_error_and_a_line_with_the_wait(
+    few, submit, log, spans
+):
+    with SamplePortal(few.directory, read_limits(few.sites), faults=1.0) as portal:
+        batch = submit(few, portal)
+        work_shift()
+    errors = {
+        attributes_of(span).get("siteledger.code")
+        for span in spans.spans
+        if span.name == "fetch" and span.status.code == 2
+    }
+    assert errors - {None}
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    retries = [line for line in lines if line["event"] == "document.retry_scheduled"]
+    assert retries
+    assert {line["batch"] for line in retries} == {batch.reference}
+    assert all(line["ms"] >= 0 and line["code"] and line["attempt"] >= 1 for line in retries)
+    failures = [line for line in lines if line["event"] == "document.fetch_failed"]
+    assert {line["level"] for line in failures} == {"warning"}
+    waits = [line for line in lines if line["event"] == "portal.waited"]
+    assert {line["batch"] for line in waits} <= {batch.reference}
+
+
+@pytest.mark.slow
+def test_without_the_setting_nothing_of_opentelemetry_is_imported(settings):
+    code = (
+        "import sys, django; django.setup()\n"
+        "from ingestion.dispatch import shift, traces\n"
+        "traces.open_traces().flush()\n"
+        "print([name for name in sys.modules if name.startswith('opentelemetry')])\n"
+    )
+    completed = subprocess.run(
+        [sys.executable, "-c", code], env=environment(settings), cwd=settings.BASE_DIR,
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert completed.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_the_log_of_a_real_host_follows_a_document_of_a_request(submit_cv, spans, settings, capfd):
+    """A request, a queue, a cluster, its workers and their parser processes: one correlation ID."""
+    document = submit_cv()
+    capfd.readouterr()
+    with worker_host(settings, OTEL_EXPORTER_OTLP_ENDPOINT=spans.endpoint):
+        eventually(lambda: is_completed(document.batch))
+        eventually(lambda: "document" in spans.of_document(document))
+    document.refresh_from_db()
+    own = check_lines(capfd.readouterr().err, document)
+    parser = [line for line in own if line["event"].startswith("parser.")]
+    assert parser, "a line that a parser process wrote"
+    shift = next(line for line in own if line["event"] == "document.checking")
+    assert {line["worker"] for line in parser} == {shift["worker"]}
+    entries = list_entries(document.subject)
+    in_log = {line["seq"] for line in own if "seq" in line}
+    assert {entry.seq for entry in entries if entry.event != "document.received"} == in_log
+    assert len({span.trace_id for span in spans.of_document(document).values()}) == 1
