@@ -63,10 +63,10 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
     search_help_text = _("Enter a reference, for example BAT-2026-0007, or a part of it.")
     fields = [
         "reference", "state_chip", "source", "settled", "priority", "submitted_by",
-        "idempotency_key", "created_at", "started_at", "finished_at", "error_code",
-        "cancel_requested_at", "cancel_requested_by", "pruned_at", "documents_link",
+        "idempotency_key", "correlation_id", "created_at", "started_at", "finished_at",
+        "error_code", "cancel_requested_at", "cancel_requested_by", "pruned_at", "documents_link",
     ]  # fmt: skip
-    readonly_fields = ["state_chip", "settled", "documents_link"]
+    readonly_fields = ["state_chip", "settled", "correlation_id", "documents_link"]
 
     def get_retention_reason(self, obj: Batch) -> str:
         """Return why a batch cannot be deleted, and what to do instead."""

@@ -1,10 +1,11 @@
 """Patches django-q2's cluster where one killed process would silently stop all the others.
 
-It is the only module that uses private parts of django-q2. `PATCHED_RELEASES` are the releases to
-which the patches apply, and `requirements.in` permits no others. `PATCHED_SOURCES` are fingerprints
-of the code that the patches replace or rely on: a test compares them with the installed release,
-and another one with each permitted release. Before you permit a new release, read what changed in
-this code, and run the tests of `tests/ingestion/dispatch/processes`.
+It is the only module that patches django-q2. `PATCHED_RELEASES` are the releases to which the
+patches apply, and `requirements.in` permits no others. `PATCHED_SOURCES` are fingerprints of the
+code that the patches replace or rely on, and of the broker that `dispatch.wakeup_broker` extends in
+the documented way: a test compares them with the installed release, and another one with each
+permitted release. Before you permit a new release, read what changed in this code, and run the
+tests of `tests/ingestion/dispatch/processes`.
 
 Two patches correct faults of django-q2, and `deploy/upstream/django-q2-cluster.patch` is ready to
 be proposed there:
@@ -31,7 +32,8 @@ from django_q import cluster
 from ingestion.dispatch.processes import drain, parent_death
 
 PATCHED_RELEASES = ("1.11.0", "1.11.1")
-# The first 16 digits of the SHA-256 of the source of functions of django_q.cluster.
+# The first 16 digits of the SHA-256 of the source of functions of django_q.cluster and
+# django_q.brokers.orm.
 PATCHED_SOURCES: Mapping[str, str] = {
     "Cluster.__init__": "c5348622d21ccdd0",
     "Cluster.start": "e4f4605cb538654d",
@@ -42,6 +44,11 @@ PATCHED_SOURCES: Mapping[str, str] = {
     "Sentinel.reincarnate": "8596a48d4d735103",
     "Sentinel.guard": "1a0f3e06bd52afd6",
     "Sentinel.stop": "e535edd04b1f4c30",
+    "ORM.get_connection": "6959e58a04110c98",
+    "ORM.timeout": "31e43152e8787334",
+    "ORM.enqueue": "e7b30d75a605cb06",
+    "ORM.dequeue": "90128c4630cdb44b",
+    "ORM.acknowledge": "17cff537ccab2c81",
 }
 MAX_CLUSTER_STOP_SECONDS = 60.0  # of a cluster without a host; a host kills it sooner
 
