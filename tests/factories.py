@@ -112,6 +112,7 @@ def make_leased(documents: int = 1, site: Site | None = None) -> tuple[Chunk, uu
     chunk = batch.chunks.get()
     Chunk.objects.filter(pk=chunk.pk).update(
         state=ChunkState.RUNNING,
+        attempts=1,
         lease_id=lease,
         lease_owner="here:1:1",
         lease_expires_at=timezone.now() + timedelta(minutes=5),

@@ -7,6 +7,7 @@ cannot be sent is dropped, and the log says so.
 import hashlib
 from collections.abc import Mapping
 from contextvars import ContextVar
+from multiprocessing.util import Finalize
 
 from django.conf import settings
 from opentelemetry import trace
@@ -21,7 +22,8 @@ from ingestion.core.document_stages import DocumentStage
 from ingestion.core.ports import WorkItem
 from ingestion.core.states import DocumentState
 
-FLUSH_SECONDS = 3.0  # for which the end of a shift waits for the receiver
+SEND_INTERVAL_SECONDS = 1.0
+FLUSH_SECONDS = 3.0  # for which the end of a process waits for the receiver
 EXPORT_TIMEOUT_SECONDS = 5.0  # of one request to the receiver
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _given_ids: ContextVar[tuple[int, int] | None] = ContextVar("given_ids", default=None)
@@ -48,7 +50,11 @@ class OtlpTraces:
             resource=Resource.create(names), id_generator=_GivenIds(), shutdown_on_exit=False
         )
         exporter = OTLPSpanExporter(f"{endpoint}/v1/traces", timeout=EXPORT_TIMEOUT_SECONDS)
-        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        delay_ms = round(SEND_INTERVAL_SECONDS * 1000)
+        self._provider.add_span_processor(
+            BatchSpanProcessor(exporter, schedule_delay_millis=delay_ms)
+        )
+        Finalize(None, self.flush, exitpriority=0)  # when a worker ends, which calls no atexit
         self._tracer = self._provider.get_tracer("siteledger")
 
     def add_stage(self, item: WorkItem, stage: DocumentStage) -> None:
@@ -81,7 +87,10 @@ class OtlpTraces:
             _given_ids.reset(token)
 
     def flush(self) -> None:
-        """Send what was added, and wait FLUSH_SECONDS at most."""
+        """Send what was added, and wait for it, before the process ends.
+
+        It takes FLUSH_SECONDS or EXPORT_TIMEOUT_SECONDS at most.
+        """
         self._provider.force_flush(round(FLUSH_SECONDS * 1000))
 
 

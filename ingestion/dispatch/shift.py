@@ -56,11 +56,8 @@ MAX_DOCUMENTS_IN_LOG = 5  # of one chunk
 
 def work_shift() -> ShiftReport:
     """Run one shift in an event loop of its own. It is the body of the django-q2 task."""
-    try:
-        with bound_contextvars(worker=worker_presence.get_current_owner()):
-            return asyncio.run(Shift.work())
-    finally:
-        open_traces().flush()
+    with bound_contextvars(worker=worker_presence.get_current_owner()):
+        return asyncio.run(Shift.work())
 
 
 @dataclass(slots=True)
@@ -333,8 +330,9 @@ class Shift:
     def _observe_stage(self, item: WorkItem, stage: DocumentStage) -> None:
         """Note how long a stage of a document took, as `StageObserver` says."""
         self._traces.add_stage(item, stage)
-        if stage.name is DocumentStageName.WAIT and item.terms:
-            self._chunks[item.chunk].waited_ms += stage.ms
+        chunk = self._chunks.get(item.chunk)
+        if chunk and stage.name is DocumentStageName.WAIT and item.terms:
+            chunk.waited_ms += stage.ms
 
     def _finish(self, item: WorkItem) -> None:
         """Note that the shift has nothing more to do with the document."""

@@ -30,7 +30,7 @@ class DocumentTraces(Protocol):
         ...
 
     def flush(self) -> None:
-        """Send what was added, and wait a few seconds at most."""
+        """Send what was added, and wait a few seconds at most, before the process ends."""
         ...
 
 

@@ -16,13 +16,20 @@ from django_q.signing import SignedPackage
 
 from audit.ledger.queries import list_entries
 from config.logs import KEYS, make_formatter
+from ingestion.core.breaker import BreakerSettings
+from ingestion.core.limiter import RequestRate
+from ingestion.core.portal_limits import RequestOutcome
+from ingestion.dispatch import portal_limit_rows
 from ingestion.dispatch.shift import work_shift
+from ingestion.dispatch.traces import open_traces
+from ingestion.intake.admission import AtCapacity
+from ingestion.intake.manifest import SubmissionRefused
 from ingestion.models import Document
 from samples.documents import make_sample
-from samples.portal import SamplePortal, read_limits
-from sites.models import TokenScope
+from samples.portal import SamplePortal, SiteLimit, read_limits
+from sites.models import Portal, TokenScope
 from tests.api.conftest import Program, make_token
-from tests.factories import make_site
+from tests.factories import make_batch, make_site
 from tests.ingestion.hosts import environment, eventually, worker_host
 from tests.ingestion.otlp_receiver import attributes_of, otlp_receiver
 from tests.ingestion.whole_batches import is_completed
@@ -131,6 +138,7 @@ def test_a_document_of_a_request_has_one_correlation_id_and_one_trace(submit_cv,
     assert moves[2][1:] == ("VALIDATING", document.state)
     assert all(line["ms"] >= 0 and line["attempt"] == 1 and line["worker"] for line in own[1:])
 
+    open_traces().flush()
     found = spans.of_document(document)
     assert found.keys() == {"document", "wait", "fetch", "read", "check", "file"}
     assert len({span.trace_id for span in found.values()}) == 1
@@ -161,6 +169,7 @@ def test_a_failed_request_is_a_span_with_its_error_and_a_line_with_the_wait(
     with SamplePortal(few.directory, read_limits(few.sites), faults=1.0) as portal:
         batch = submit(few, portal)
         work_shift()
+    open_traces().flush()
     errors = {
         attributes_of(span).get("siteledger.code")
         for span in spans.spans
@@ -174,8 +183,45 @@ def test_a_failed_request_is_a_span_with_its_error_and_a_line_with_the_wait(
     assert all(line["ms"] >= 0 and line["code"] and line["attempt"] >= 1 for line in retries)
     failures = [line for line in lines if line["event"] == "document.fetch_failed"]
     assert {line["level"] for line in failures} == {"warning"}
-    waits = [line for line in lines if line["event"] == "portal.waited"]
-    assert {line["batch"] for line in waits} <= {batch.reference}
+
+
+def test_the_wait_for_a_portal_is_logged_for_each_chunk_together(few, submit, log):
+    slow = {few.expectations[0].site_id: SiteLimit(20.0, 1)}
+    with SamplePortal(few.directory, slow, faults=0) as portal:
+        batch = submit(few, portal)
+        Portal.objects.update(rate_per_second=20.0, burst=1)
+        work_shift()
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    [waited] = [line for line in lines if line["event"] == "portal.waited"]
+    site = batch.documents.first().site.site_id
+    assert (waited["batch"], waited["site"]) == (batch.reference, site)
+    assert waited["ms"] >= 50, "three requests, with 50 ms between two of them"
+
+
+def test_the_moves_of_a_breaker_are_logged(log):
+    portal = make_site().portal
+    portal_limit_rows.reserve_tokens(portal.pk, RequestRate.of(100.0, 10), 1)
+    for _ in range(5):
+        portal_limit_rows.record_outcome(portal.pk, RequestOutcome.FAILED, BreakerSettings())
+    [line] = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert (line["event"], line["level"]) == ("portal.breaker_opened", "warning")
+    assert (line["from"], line["to"], line["seq"]) == ("CLOSED", "OPEN", 1)
+
+
+def test_each_decision_of_admission_is_logged(log, settings):
+    settings.MAX_UNFINISHED_DOCUMENTS = 2
+    make_batch(documents=2)
+    with pytest.raises(AtCapacity) as refused:
+        make_batch(documents=1)
+    with pytest.raises(SubmissionRefused):
+        make_batch(documents=3)
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert "batch.submitted" in [line["event"] for line in lines]
+    refusals = [line for line in lines if line["event"] == "admission.refused"]
+    assert [(line["code"], line.get("ms")) for line in refusals] == [
+        ("AT_CAPACITY", refused.value.retry_after * 1000),
+        ("BATCH_TOO_LARGE", None),
+    ]
 
 
 @pytest.mark.slow
