@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from api.http.paging import MAX_ROW_NUMBER
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
+from ingestion.documents.portal_sources import SiteSourceKind
 from ingestion.intake.manifest import PRINTABLE_PATTERN, ManifestLine
 from ingestion.models import MAX_DECISION_REASON_CHARACTERS
 from ingestion.rules.site_file.requirements import RequirementStatus
@@ -260,6 +261,13 @@ class SiteOut(Schema):
     study: str
     portal_answers: Annotated[
         bool, Field(description="False while the portal does not respond and is only probed.")
+    ]
+    source: Annotated[
+        SiteSourceKind,
+        Field(
+            description="The source of documents at the moment: the portal, a mirror of it, or "
+            "upload, while neither responds."
+        ),
     ]
     next_probe_at: datetime | None
     url: str

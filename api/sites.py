@@ -22,7 +22,7 @@ from api.schemas import (
     SiteOut,
     make_responses,
 )
-from ingestion.core.breaker import BreakerState
+from ingestion.documents.portal_sources import SiteSourceKind, describe_source
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import portal_pull
 from ingestion.intake.portal_pull import NothingToPull, PortalUnavailable
@@ -130,15 +130,14 @@ def _find_site(request: ApiRequest, site_id: str) -> Site:
 
 
 def _describe_site(request: HttpRequest, site: Site) -> SiteOut:
-    # The row of a portal's limits is created with the first request to the portal.
-    limit_state = getattr(site.portal, "limit_state", None)
-    is_down = limit_state is not None and limit_state.breaker != BreakerState.CLOSED
+    status = describe_source(site)
     return SiteOut(
         site_id=site.site_id,
         name=site.name,
         country=site.country,
         study=site.study.protocol_number,
-        portal_answers=not is_down,
-        next_probe_at=limit_state.next_probe_at if limit_state is not None and is_down else None,
+        portal_answers=status.kind == SiteSourceKind.PORTAL,
+        source=status.kind,
+        next_probe_at=status.next_probe_at,
         url=request.build_absolute_uri(reverse("api:one_site", args=[site.site_id])),
     )

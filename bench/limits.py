@@ -42,6 +42,8 @@ class LimitsSize:
 
 
 MIN_SHARE_OF_RATE = 0.95  # of the allowed rate, while there is work
+# Of each process. Its first one opens a connection, behind which a time stays free.
+MIN_REQUESTS = 10
 QUICK = LimitsSize((SiteLimit(5.0, 1), SiteLimit(50.0, 10)), seconds=8.0, rounds=1)
 FULL = LimitsSize(
     (SiteLimit(2.0, 1), SiteLimit(5.0, 5), SiteLimit(50.0, 10), SiteLimit(200.0, 40)),
@@ -147,7 +149,7 @@ def measure(limit: SiteLimit, size: LimitsSize) -> Iterator[Row]:
 
     rates, refused, refused_each = [], [], []
     rate, burst = limit.rate_per_second, limit.burst
-    requests = PROCESSES * max(4, round(rate * size.seconds / PROCESSES))
+    requests = PROCESSES * max(MIN_REQUESTS, round(rate * size.seconds / PROCESSES))
     for number in range(size.rounds):
         with portal_with(limit) as (portal, url):
             key = f"rate-{rate:g}-burst-{burst}-{number}"

@@ -318,6 +318,7 @@ HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
 RETENTION_DAYS = env.int(
     "RETENTION_DAYS", default=90
 )  # of the chunks of finished batches; 0: no limit
+FINISHED_STAGES_MB = env.int("FINISHED_STAGES_MB", default=4_000)  # kept for recovery; 0: none
 WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # until a wakeup counts as unanswered
 
 # --- review by people -------------------------------------------------------------------------

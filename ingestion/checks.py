@@ -139,7 +139,7 @@ def _check_retries() -> Iterator[CheckMessage]:
 
 
 def _check_batches() -> Iterator[CheckMessage]:
-    for name in ("MAX_UNFINISHED_DOCUMENTS", "RETENTION_DAYS"):
+    for name in ("MAX_UNFINISHED_DOCUMENTS", "RETENTION_DAYS", "FINISHED_STAGES_MB"):
         if getattr(settings, name) < 0:
             yield Error(f"{name} may not be negative; 0 means never.", id="ingestion.E041")
     if settings.INGEST_LIMITS.retry.deadline_seconds > settings.DISPATCH_DEADLINE_SECONDS:

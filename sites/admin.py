@@ -135,7 +135,9 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         "burst",
         "max_in_flight",
         "timeout_seconds",
+        "mirror_of",
     ]
+    list_select_related = ["mirror_of"]
     list_filter = ["allow_http", "allow_private_hosts"]
     search_fields = ["key", "base_url"]
     formfield_overrides: ClassVar = {URLField: {"assume_scheme": "https"}}  # if none is entered
@@ -146,6 +148,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
             {"fields": ["rate_per_second", "burst", "max_in_flight", "timeout_seconds"]},
         ),
         (_("Exceptions"), {"fields": ["allow_http", "allow_private_hosts"]}),
+        (_("Mirror"), {"fields": ["mirror_of", "mirror_order"]}),
     ]
 
     def ledger_site(self, obj: Any) -> str:
@@ -181,7 +184,12 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
             row = obj.lock(obj.pk)
             saved = {name: getattr(row, name) for name in proposed}
         else:
-            saved = {"base_url": obj.base_url, "allow_http": False, "allow_private_hosts": False}
+            saved = {
+                "base_url": obj.base_url,
+                "allow_http": False,
+                "allow_private_hosts": False,
+                "mirror_of_id": None,
+            }
         for name, value in saved.items():
             setattr(obj, name, value)
         super().save_model(request, obj, form, change)

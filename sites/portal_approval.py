@@ -1,7 +1,8 @@
-"""Requires a second person's approval for the address of a portal and its two exceptions.
+"""Requires a second person's approval for the address of a portal, its exceptions and its use.
 
 The portal's secret is bound to the approved origin (`Portal.approved_origin`). The downloader sends
-no request to a portal whose base address has another origin.
+no request to a portal whose base address has another origin. The portal that it is a mirror of is
+approved too, because documents of that portal are then accepted from it.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from sites.models import Portal, Site, User
 from sites.models.approval_requests import ApprovalRequest
 from sites.portal_origin import parse_origin
 
-GUARDED_FIELDS = ("base_url", "allow_http", "allow_private_hosts")
+GUARDED_FIELDS = ("base_url", "allow_http", "allow_private_hosts", "mirror_of_id")
 _CHANGE_PORTALS = "clinical_sites.change_portal"
 
 

@@ -61,8 +61,8 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
 
-class PortalRow(_Strict):
-    """Describes the portal of a line: its address, its limits and its exceptions.
+class AddressRow(_Strict):
+    """Describes a portal or a mirror: its address, its limits and its exceptions.
 
     It has no secret.
     """
@@ -81,8 +81,16 @@ class PortalRow(_Strict):
     timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
     allow_http: bool = False
     allow_private_hosts: bool = False
-    # For a portal that several sites share. Default: a key of the site's own.
+    # For a portal that several sites share. Default: a key of the site's own; of a mirror, the key
+    # of its portal with "-mirror-1" and so on.
     key: Annotated[str, Field(max_length=80)] = ""
+
+
+class PortalRow(AddressRow):
+    """Describes the portal of a line, with its mirrors in the order in which they are asked."""
+
+    # If they are left out, the stored mirrors stay.
+    mirrors: Annotated[list[AddressRow], Field(max_length=10)] = []
 
 
 class SiteRow(_Strict):
@@ -168,10 +176,9 @@ def import_sites(rows: list[SiteRow], *, by: Actor) -> ImportSummary:
             version_column = {} if version is None else {"protocol_version": version}
             study = save(Study, {"protocol_number": row.study}, version_column)
             key = row.portal.key or f"site-{slugify(row.site_id)}"
-            terms = row.portal.model_dump(exclude={"key"})
-            # No approval is needed: the administrator of the server can read the secrets.
-            terms["approved_origin"] = parse_origin(row.portal.base_url)
-            portal = save(Portal, {"key": key}, terms)
+            portal = save(Portal, {"key": key}, _list_terms(row.portal))
+            if "mirrors" in row.portal.model_fields_set:
+                _save_mirrors(portal, row.portal.mirrors, save)
             columns: dict[str, Any] = {
                 "study": study,
                 "portal": portal,
@@ -184,6 +191,28 @@ def import_sites(rows: list[SiteRow], *, by: Actor) -> ImportSummary:
             }
             save(Site, {"site_id": row.site_id}, columns)
     return summary
+
+
+def _list_terms(row: AddressRow) -> dict[str, Any]:
+    """Return the columns of a portal or of a mirror."""
+    terms = row.model_dump(exclude={"key", "mirrors"})
+    # No approval is needed: the administrator of the server can read the secrets.
+    return terms | {"approved_origin": parse_origin(row.base_url)}
+
+
+def _save_mirrors(portal: Portal, rows: list[AddressRow], save: Callable[..., Any]) -> None:
+    """Save the mirrors of a portal. A mirror that is not listed any more is no longer used."""
+    if portal.mirror_of_id is not None:
+        raise SiteImportRefused(f"portal {portal.key} is a mirror, so it cannot have mirrors")
+    kept = []
+    for number, row in enumerate(rows, start=1):
+        key = row.key or f"{portal.key}-mirror-{number}"
+        if key == portal.key or Portal.objects.filter(key=key, sites__isnull=False).exists():
+            raise SiteImportRefused(f"mirror {key} is the portal of a site: give it another key")
+        columns = _list_terms(row) | {"mirror_of": portal, "mirror_order": number}
+        kept.append(save(Portal, {"key": key}, columns).pk)
+    for unlisted in portal.mirrors.exclude(pk__in=kept):
+        save(Portal, {"key": unlisted.key}, {"mirror_of": None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ What is done with an item, and what an error means, is decided in `core.ingest`.
 import asyncio
 import heapq
 import math
+import random
 import time
 from collections import deque
 from collections.abc import Callable
@@ -26,18 +27,27 @@ from itertools import count
 from typing import Generic, TypeVar
 
 from ingestion.core.portal_limits import PortalHealth, PortalLimit, RequestOutcome
+from ingestion.core.portal_places import PlaceClaims
 from ingestion.core.reservations import ReservedSlots, SlotReservation
 
 Item = TypeVar("Item")
 OnPortalDown = Callable[[str, list[Item]], None]  # receives the key of a queue, and its items
 
 MAX_SLOTS_PER_RESERVATION = 8
+CLAIM_RETRY_SECONDS = 0.25  # until a place is claimed that was not free; at least half of it
+REFRESH_SHARE_SECONDS = 3.0  # between two claims of a queue whose places are all used
 
 
 @dataclass(slots=True)
 class _PortalQueue(Generic[Item]):
     limit: PortalLimit | None
     max_in_flight: int
+    claims: PlaceClaims | None = None  # None: the places are not shared with other processes
+    places: int = 0  # requests that may be in flight now
+    share: int = 0  # of the places; more of them are given back when their requests end
+    claimed: int = 0  # places that other processes take for used
+    claim_at: float = 0.0  # no place was free, and none is claimed before
+    refresh_at: float = 0.0  # the share may have changed then
     waiting: deque[Item] = field(default_factory=deque)
     retries: list[tuple[float, int, Item]] = field(default_factory=list)  # a heap, by due time
     in_flight: int = 0
@@ -46,12 +56,20 @@ class _PortalQueue(Generic[Item]):
     is_probing: bool = False  # a probe is in flight, and the limit has no other slot
     has_space: asyncio.Event = field(default_factory=asyncio.Event)  # set for tasks that feed
 
+    def __post_init__(self) -> None:
+        if self.claims is None:
+            self.places = self.share = self.max_in_flight
+
     def ready_at(self, now: float) -> float | None:
         """Return when the next item may go; None without an item, a place in flight or a slot."""
         if self.in_flight >= self.max_in_flight or not (self.waiting or self.retries):
             return None
         item_at = now if self.waiting else self.retries[0][0]
-        if self.limit is None or item_at > now:
+        if item_at > now:
+            return item_at
+        if self.in_flight >= self.places:
+            return self.claim_at if self.claim_at > now else None
+        if self.limit is None:
             return item_at
         slot_at = self.slots.next_at(now)
         return self.reserve_at if slot_at is None and self.reserve_at > now else slot_at
@@ -63,14 +81,34 @@ class _PortalQueue(Generic[Item]):
         """
         if self.limit is None or self.slots or self.is_probing or self.reserve_at > now:
             return 0
-        places = self.max_in_flight - self.in_flight
+        places = self.places - self.in_flight
         if places <= 0:
             return 0
-        due = len(self.waiting) + sum(1 for at, _, _ in self.retries if at <= now)
+        due = self.count_due(now)
         if due and self.slots.reservation.is_delay_tolerant:
             return MAX_SLOTS_PER_RESERVATION
         has_ample_tokens = self.slots.reservation.has_ample_tokens
         return min(due, MAX_SLOTS_PER_RESERVATION, due if has_ample_tokens else places)
+
+    def count_due(self, now: float) -> int:
+        return len(self.waiting) + sum(1 for at, _, _ in self.retries if at <= now)
+
+    def count_wanted_places(self, now: float) -> int | None:
+        """Return for how many places to claim, with those in use; None: nothing has to change."""
+        if self.claims is None:
+            return None
+        wanted = min(self.max_in_flight, self.in_flight + self.count_due(now))
+        if self.places < self.claimed or (self.claimed and not wanted):
+            return wanted  # places are given back
+        is_short = wanted > self.places and now >= self.claim_at
+        return wanted if is_short or (self.claimed and now >= self.refresh_at) else None
+
+    def accept_share(self, share: int, *, held: int, wanted: int, now: float) -> None:
+        self.claimed = max(held, share)
+        self.share, self.places = share, max(share, self.in_flight)
+        delay = random.uniform(0.5, 1.0) * CLAIM_RETRY_SECONDS
+        self.claim_at = now + delay if share < wanted else 0.0
+        self.refresh_at = now + REFRESH_SHARE_SECONDS
 
     def pop(self, now: float) -> Item:
         # A retry that is due goes first: it has waited longest.
@@ -91,6 +129,7 @@ class _PortalQueue(Generic[Item]):
 
     def release_place(self) -> None:
         self.in_flight -= 1
+        self.places = max(self.share, min(self.places, self.in_flight))
         self.is_probing = False
 
     @property
@@ -132,13 +171,20 @@ class PortalQueues(Generic[Item]):
         """Return the number of waiting items, retries included."""
         return sum(len(queue.waiting) + len(queue.retries) for queue in self._queues.values())
 
-    def open(self, key: str, limit: PortalLimit | None, max_in_flight: int) -> None:
+    def open(
+        self,
+        key: str,
+        limit: PortalLimit | None,
+        max_in_flight: int,
+        claims: PlaceClaims | None = None,
+    ) -> None:
         """Create the queue of a portal, or of uploads if `limit` is None.
 
-        Does nothing if the queue exists: it keeps its limit.
+        With `claims`, the portal's places are shared with other processes, and `max_in_flight` is
+        the number of all of them. Does nothing if the queue exists: it keeps its limit.
         """
         if key not in self._queues:
-            self._queues[key] = _PortalQueue(limit, max_in_flight)
+            self._queues[key] = _PortalQueue(limit, max_in_flight, claims)
             (self._portal_turns if limit else self._upload_turns).append(key)
 
     async def put(self, key: str, item: Item) -> None:
@@ -229,18 +275,21 @@ class PortalQueues(Generic[Item]):
                     soonest = min(soonest, ready_at)
                 elif queue.count_wanted_slots(now):
                     self._slots_wanted.set()
+                if queue.count_wanted_places(now) is not None:
+                    self._slots_wanted.set()
         return None, None if soonest == math.inf else soonest
 
     async def reserve_slots(self, on_portal_down: OnPortalDown[Item]) -> None:
-        """Reserve slots for the queues that could use them, until the workers leave.
+        """Reserve slots and claim places for the queues that could use them, until workers leave.
 
-        `on_portal_down` receives what waits in a queue whose portal is down. Slots that are left in
-        the end are given back.
+        `on_portal_down` receives what waits in a queue whose portal is down. Slots and places that
+        are left in the end are given back.
         """
         while not self._is_finished:
             await self._slots_wanted.wait()
             self._slots_wanted.clear()
             for key, queue in list(self._queues.items()):
+                await self._claim_places(queue)
                 # Without a worker that could use it, a slot would only expire.
                 wanted = queue.count_wanted_slots(self._clock())
                 if queue.limit and self._waiting_workers and wanted:
@@ -252,6 +301,20 @@ class PortalQueues(Generic[Item]):
                     self._changed.set()
         for queue in self._queues.values():
             await self._give_back_slots(queue)
+            if queue.claims and queue.claimed:
+                await queue.claims.claim(queue.in_flight, queue.in_flight)
+
+    async def _claim_places(self, queue: _PortalQueue[Item]) -> None:
+        """Claim places of the portal, or give back those that are not used."""
+        wanted = queue.count_wanted_places(self._clock())
+        if queue.claims is None or wanted is None:
+            return
+        if not wanted:
+            queue.places = 0  # nothing is in flight, and nothing may start meanwhile
+        held = queue.places
+        share = await queue.claims.claim(held, wanted)
+        queue.accept_share(share, held=held, wanted=wanted, now=self._clock())
+        self._changed.set()
 
     async def _give_back_slots(self, queue: _PortalQueue[Item]) -> None:
         reservation = queue.slots.reservation

@@ -29,6 +29,7 @@ class PortalTerms:
     allowed_hosts: tuple[str, ...] = ()  # name or name:port, besides the host of `base_url`
     secret_header: str = "Authorization"  # noqa: S105 - a name; the secret is never in the terms
     approved_origin: str = ""  # scheme, host and port that a second person approved
+    is_mirror: bool = False  # of the portal of the site, which does not respond
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class WorkItem:
     # Local monotonic seconds until which the document waits for its portal. None: nothing failed.
     deadline: float | None = None
     filed: FiledVersion | None = None  # the portal is asked for any other version
+    kept: "Fetched | None" = None  # the bytes that a worker fetched before it died
 
     @property
     def name(self) -> str:
@@ -102,7 +104,12 @@ class WorkItem:
     @property
     def queue(self) -> str:
         """Return the key of the portal queue in which the document waits."""
-        return self.terms.key if self.terms else f"upload of {self.site_id}"
+        return self.terms.key if self.asks_portal and self.terms else f"upload of {self.site_id}"
+
+    @property
+    def asks_portal(self) -> bool:
+        """Return whether the document is fetched from its portal. Otherwise its bytes are here."""
+        return self.terms is not None and self.kept is None
 
 
 @dataclass(frozen=True, slots=True)

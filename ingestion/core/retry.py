@@ -121,13 +121,21 @@ def decide_after_failure(
     `now` is in local monotonic seconds, as `item.deadline` is.
 
     `Retry-After` is a lower bound that the portal set; the jitter is added to it.
+
+    A mirror condemns no document: if it refuses one or has other bytes, the document waits for
+    another source.
     """
-    if not isinstance(error, TransientError):
+    is_mirror = item.terms is not None and item.terms.is_mirror
+    if isinstance(error, TransientError):
+        policy = rules.policy_for(error, is_portal_down=is_portal_down or is_mirror)
+        retry_after = error.retry_after or 0.0
+    elif is_mirror and not isinstance(error, OurFault):
+        policy, retry_after = rules.portal_policy, 0.0
+    else:
         return decide_early(error, item)
-    policy = rules.policy_for(error, is_portal_down=is_portal_down)
     tries, counted = item.tries + 1, item.counted_tries + (not policy.blames_portal)
     deadline = now + rules.deadline_seconds if item.deadline is None else item.deadline
-    wait = min(error.retry_after or 0.0, rules.retry_after_cap_seconds)
+    wait = min(retry_after, rules.retry_after_cap_seconds)
     wait += policy.draw_backoff(tries, uniform)
     if policy.is_exhausted(counted) or now + wait > deadline:
         code = "PORTAL_UNAVAILABLE" if policy.blames_portal else error.code

@@ -35,7 +35,7 @@ from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.classification.model_file import ModelFile
 from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.findings import RuleFinding
-from ingestion.storage import archive
+from ingestion.storage import archive, finished_stages
 from ingestion.storage.virus_scanner import get_scanner
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,12 @@ class PooledDocumentReader:
     @staticmethod
     def pool() -> Reader:
         """Return the pool that the constructor needs. The caller opens and closes it."""
-        return Reader(settings.READING_LIMITS, preload=PRELOAD, log_config=settings.LOGGING)
+        return Reader(
+            settings.READING_LIMITS,
+            preload=PRELOAD,
+            log_config=settings.LOGGING,
+            kept_pages=finished_stages.get_pages_folder(),
+        )
 
     async def refresh_model(self, database: DatabaseThread) -> None:
         """Use the model of document types that is active now.

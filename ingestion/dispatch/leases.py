@@ -26,6 +26,7 @@ from django.db.models.functions import Now
 from audit.ledger.log import ledger
 from ingestion.core.ports import WorkItem
 from ingestion.core.states import ChunkState
+from ingestion.dispatch import portal_place_rows
 from ingestion.dispatch.clock import read_database_time
 from ingestion.dispatch.portal_outages import postpone_if_portal_down
 from ingestion.dispatch.work_items import list_work_items
@@ -215,10 +216,11 @@ def recover_expired() -> int:
 
 
 def recover_leases_of(owner: str) -> int:
-    """Make the chunks of a dead worker due again, before their leases expire.
+    """Make the chunks of a dead worker due again, before their leases expire, and free its places.
 
     `owner` identifies the worker as `lease_owner` does. Returns how many chunks there were.
     """
+    portal_place_rows.drop_claims(owner)
     return _make_due(Chunk.objects.running().filter(lease_owner=owner), read_database_time())
 
 

@@ -25,9 +25,11 @@ from ingestion.core.portal_limits import (
     get_portal_health,
 )
 from ingestion.dispatch.clock import read_database_time
+from ingestion.documents import portal_sources
 from ingestion.documents.transitions import WORKER_ACTOR
-from ingestion.models import Chunk, PortalLimitState
-from sites.models import Site
+from ingestion.models import Chunk, Document, PortalLimitState
+from sites import portal_approval
+from sites.models import Portal, Site
 
 _RESERVE = """
 INSERT INTO {table}
@@ -76,13 +78,20 @@ class RecordedOutcome:
 
 
 def reserve_tokens(
-    portal: int, rate: RequestRate, tokens: int, *, lead: float = 0.0
+    portal: int,
+    rate: RequestRate,
+    tokens: int,
+    *,
+    lead: float = 0.0,
+    free_seconds: float = 0.0,
 ) -> ReservedTokens | None:
     """Reserve tokens for requests that start at least `lead` seconds from now.
 
-    `portal` is the primary key of the portal. Returns None if the breaker is not closed.
+    `portal` is the primary key of the portal. No request of another reservation starts within
+    `free_seconds` behind them. Returns None if the breaker is not closed.
     """
-    values = {"portal": portal, "lead": _micros(lead), "cost": _micros(tokens * rate.interval)}
+    cost = tokens * rate.interval + free_seconds
+    values = {"portal": portal, "lead": _micros(lead), "cost": _micros(cost)}
     if connection.vendor == "postgresql":
         row = _fetch_one(values)
     else:
@@ -180,10 +189,38 @@ def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
             "until": row.next_probe_at.isoformat(timespec="seconds") if new.until else "",
         },
     )
-    if new.state is BreakerState.CLOSED:
-        Chunk.objects.waiting_for_portal(row.portal_id).update(
-            next_dispatch_at=read_database_time()
+    _follow_sources(row.portal, old, new)
+
+
+def _follow_sources(portal: Portal, old: Breaker, new: Breaker) -> None:
+    """Record a change of the source of documents, and make what waits for a source due at once.
+
+    `portal` is a portal or a mirror, whose breaker has just changed. Only a change of a source
+    ends the waiting times of its documents: they were those of the other source.
+    """
+    first = portal.mirror_of or portal
+    sources = portal_sources.list_sources(first)
+    states = portal_sources.find_limit_states(sources)
+    after = portal_sources.find_active_source(sources, states)
+    if portal.pk in states:
+        states[portal.pk].breaker = old.state
+    before = portal_sources.find_active_source(sources, states)
+    if before != after and len(sources) > 1:
+        first.record(
+            "portal.source_changed",
+            by=WORKER_ACTOR,
+            site=portal_approval.get_site_of_portal(first),
+            detail={
+                "portal": first.key,
+                "from": before.key if before else portal_sources.UPLOAD,
+                "to": after.key if after else portal_sources.UPLOAD,
+            },
         )
+        Document.objects.waiting().filter(
+            site__portal=first, failing_since__isnull=False, next_attempt_at__isnull=False
+        ).update(next_attempt_at=None)
+    if new.state is BreakerState.CLOSED or (before != after and after):
+        Chunk.objects.waiting_for_portal(first.pk).update(next_dispatch_at=read_database_time())
 
 
 _EVENT_SUFFIXES = {

@@ -1,4 +1,7 @@
-"""Postpones the chunks of a portal that is down, and holds documents that waited too long."""
+"""Postpones the chunks of a portal that is down, and holds documents that waited too long.
+
+While a mirror of the portal responds, its documents are fetched there at once.
+"""
 
 from datetime import datetime, timedelta
 
@@ -6,9 +9,11 @@ from django.conf import settings
 from django.db.models import Min
 
 from ingestion.core.states import DocumentState
-from ingestion.documents import transitions
+from ingestion.documents import portal_sources, transitions
+from ingestion.documents.portal_sources import make_mirror_address
 from ingestion.models import Chunk, PortalLimitState
 from ingestion.rules.findings import RuleFinding
+from sites.models import Portal
 
 
 def postpone_if_portal_down(chunk: Chunk, now: datetime) -> datetime:
@@ -21,8 +26,11 @@ def postpone_if_portal_down(chunk: Chunk, now: datetime) -> datetime:
 
     Call it inside `ledger()`, with the row of the chunk locked.
     """
-    portal_limit = PortalLimitState.objects.down().filter(portal__sites=chunk.site_id).first()
-    if portal_limit is None:
+    portal = Portal.objects.get(sites=chunk.site_id)
+    next_attempt_at = portal_sources.find_next_attempt(portal, now)
+    if next_attempt_at is None and portal_sources.choose_source(portal, now) != portal:
+        next_attempt_at = _find_next_attempt_at_portal(chunk, portal)
+    if next_attempt_at is None:
         return now
     deadline = timedelta(seconds=settings.INGEST_LIMITS.retry.deadline_seconds)
     waiting = chunk.documents.waiting().filter(spooled="")
@@ -34,4 +42,15 @@ def postpone_if_portal_down(chunk: Chunk, now: datetime) -> datetime:
             document, DocumentState.HELD, findings=[unavailable], primary=unavailable
         )
     earliest = waiting.aggregate(Min("failing_since"))["failing_since__min"]
-    return min(portal_limit.next_probe_at, earliest + deadline) if earliest else now
+    return min(next_attempt_at, earliest + deadline) if earliest else now
+
+
+def _find_next_attempt_at_portal(chunk: Chunk, portal: Portal) -> datetime | None:
+    """Return when the portal itself is asked, or None if its mirror has a document of the chunk."""
+    mirrors = portal_sources.list_sources(portal)[1:]
+    urls = (
+        chunk.documents.waiting().filter(spooled="").exclude(url="").values_list("url", flat=True)
+    )
+    if any(make_mirror_address(url, portal, mirror) for url in urls for mirror in mirrors):
+        return None
+    return PortalLimitState.objects.get(portal=portal).next_probe_at

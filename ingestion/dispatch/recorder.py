@@ -22,7 +22,7 @@ from ingestion.dispatch.worker_steps import (
 )
 from ingestion.documents.renditions import store_rendition
 from ingestion.rules.checks.verdict import CheckedDocument
-from ingestion.storage import spool
+from ingestion.storage import finished_stages, spool
 from ingestion.storage.archive import get_archive
 
 
@@ -73,7 +73,7 @@ class DatabaseRecorder:
         is_new = bool(await self._apply_step(StartChecking(**self._fence(item), fetched=fetched)))
         if not is_new:
             self._settle(item, DocumentState.DEDUPED)
-            await self._drop_upload(item)
+            await self._drop_stages(item, fetched)
         return is_new
 
     async def record_unchanged(self, item: WorkItem, answer: NotModified) -> bool:
@@ -95,7 +95,7 @@ class DatabaseRecorder:
         await loop.run_in_executor(self._files, _archive, fetched, checked)
         state = await self._apply_step(Conclude(**self._fence(item), checked=checked))
         self._settle(item, state)
-        await self._drop_upload(item)
+        await self._drop_stages(item, fetched)
 
     async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
         """Record a failed request, and when it is repeated."""
@@ -111,11 +111,15 @@ class DatabaseRecorder:
         lease = self._leases[item.chunk]
         return {"document": item.document, "lease": lease, "logged": get_contextvars()}
 
-    async def _drop_upload(self, item: WorkItem) -> None:
-        """Remove the file of an upload from the spool, because its bytes are in the archive."""
-        if item.spooled:
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._files, spool.drop_upload, item.spooled)
+    async def _drop_stages(self, item: WorkItem, fetched: Fetched) -> None:
+        """Remove what was kept until the document was decided: an upload, and finished stages."""
+
+        def drop() -> None:
+            finished_stages.drop(item.document, fetched.sha256)
+            if item.spooled:
+                spool.drop_upload(item.spooled)
+
+        await asyncio.get_running_loop().run_in_executor(self._files, drop)
 
 
 def _archive(fetched: Fetched, checked: CheckedDocument) -> None:

@@ -5,6 +5,7 @@ at the same time: a conditional UPDATE frees each chunk, and a missing folder is
 host runs, an operator may release a single chunk, which the ledger records.
 """
 
+import time
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +15,10 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record, write_time
 from ingestion.dispatch import leases, wakeup
 from ingestion.models import Chunk
-from ingestion.storage import spool
+from ingestion.storage import finished_stages, spool
+
+PRUNE_INTERVAL_SECONDS = 60.0  # between two searches for finished stages that nobody needs
+_next_prune_at = [0.0]  # monotonic seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ def recover_orphans() -> RecoveryResult:
     has no owner.
     """
     chunks = leases.recover_expired()
+    _prune_finished_stages()
     existing = set(spool.list_attempts())
     held = Chunk.objects.filter(lease_id__in=existing).values_list("lease_id", flat=True)
     leftovers = existing.difference(held) if existing else set()
@@ -76,6 +81,13 @@ def release_lease(chunk: Chunk, *, by: Actor) -> bool:
         )
         transaction.on_commit(partial(wakeup.wake_worker, chunk.batch.reference))
     return True
+
+
+def _prune_finished_stages() -> None:
+    """Remove what is left of finished stages, at most once in PRUNE_INTERVAL_SECONDS."""
+    if time.monotonic() >= _next_prune_at[0]:
+        _next_prune_at[0] = time.monotonic() + PRUNE_INTERVAL_SECONDS
+        finished_stages.prune()
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Implements the core's `PortalLimit` with the row that all workers share.
+"""Implements the core's `PortalLimit` and `PlaceClaims` with rows that all workers share.
 
 It converts times of the database's clock to local ones, and turns a failure of the database into a
 waiting time. The rows themselves are read and written in `dispatch.portal_limit_rows`.
@@ -22,7 +22,7 @@ from ingestion.core.reservations import (
     make_probe_slot,
     make_slots,
 )
-from ingestion.dispatch import portal_limit_rows
+from ingestion.dispatch import portal_limit_rows, portal_place_rows
 from ingestion.dispatch.clock import DatabaseClock
 from ingestion.dispatch.database_thread import DatabaseThread
 from ingestion.dispatch.portal_limit_rows import RecordedOutcome, ReservedTokens
@@ -34,10 +34,10 @@ MAX_RESERVED_AHEAD_SECONDS = 2.0  # of slots, so that other workers receive slot
 MAX_LEAD_SECONDS = 1.0  # of the first slot of a reservation, from the time it was reserved
 
 # The time that it takes to open a connection. A request that opens one reaches the portal late, and
-# would arrive too close to the next request if the portal tolerates only a shorter delay. So the
-# tokens of this time stay free behind it. The request may also start late by
-# MAX_WAKEUP_DELAY_SECONDS: otherwise a worker that misses the slot would spend these tokens again
-# each time.
+# would arrive too close to the next request if the portal tolerates only a shorter delay. So this
+# time stays free behind it, which is a part of an interval at slow portals. The request may also
+# start late by MAX_WAKEUP_DELAY_SECONDS: otherwise a worker that misses the slot would spend this
+# time again each time.
 CONNECT_SECONDS = 0.05
 # After such a pause, a connection counts as closed: the slot is in the future, and the connection
 # that is kept open may expire before.
@@ -66,9 +66,9 @@ class SharedPortalLimit:
         # Seconds that a reservation takes. A slot that is due sooner would be over before it can be
         # used.
         self._lead = 0.0
-        # Monotonic seconds of the last answer, or of the request with free tokens behind it.
+        # Monotonic seconds of the last answer, or of the request with free time behind it.
         self._connected_at = -math.inf
-        self._has_free_tokens = False  # behind the next request, which opens a connection
+        self._has_free_time = False  # behind the next request, which opens a connection
         self._delivered_at = -math.inf  # monotonic seconds of the last document, from the row
         self._has_failures = True  # since the last answer, from the row; True until it is read
 
@@ -90,7 +90,7 @@ class SharedPortalLimit:
 
     async def give_back(self, reservation: SlotReservation, unused: int) -> None:
         """Return the last `unused` slots of a reservation."""
-        if self._has_free_tokens:
+        if self._has_free_time:
             self._connected_at = -math.inf  # The next request will open the connection.
         with suppress(DatabaseError):  # Then the slots stay unused, which does no harm.
             await self._database(
@@ -106,7 +106,7 @@ class SharedPortalLimit:
 
         Skips the write if the portal was already marked healthy.
         """
-        self._connected_at, self._has_free_tokens = time.monotonic(), False
+        self._connected_at, self._has_free_time = time.monotonic(), False
         age = self._connected_at - self._delivered_at
         is_delivery_old = age > self._breaker_settings.window_seconds / 4
         needs_delivery = outcome is RequestOutcome.DELIVERED and is_delivery_old
@@ -120,17 +120,17 @@ class SharedPortalLimit:
 
     def _reserve(self, tokens: int) -> tuple[SlotReservation, float]:
         """Return the reservation, and when its tokens were spent. Runs in the database thread."""
-        unused, delay = self._count_unused_tokens(), 0.0
-        if unused:
+        free, delay = self._get_free_seconds(), 0.0
+        if free:
             tokens, delay = 1, MAX_WAKEUP_DELAY_SECONDS
         reserved = portal_limit_rows.reserve_tokens(
-            self._portal, self._rate, tokens + unused, lead=self._lead
+            self._portal, self._rate, tokens, lead=self._lead, free_seconds=free
         )
         if reserved is None:
             return self._reserve_probe()
         self._remember(reserved)
         at = reserved.now + self._lead
-        start_times = self._rate.start_times(reserved.tat, at, tokens + unused)[:tokens]
+        start_times = self._rate.start_times(reserved.tat - free, at, tokens)
         slots = make_slots(self._rate, [self._clock.local(moment) for moment in start_times])
         reservation = SlotReservation(
             slots=tuple(Slot(slot.earliest_at, slot.latest_at + delay) for slot in slots),
@@ -141,14 +141,14 @@ class SharedPortalLimit:
         )
         return reservation, self._clock.local(reserved.now)
 
-    def _count_unused_tokens(self) -> int:
-        """Return the tokens to leave unused behind the next request if it opens a connection."""
+    def _get_free_seconds(self) -> float:
+        """Return the time to leave free behind the next request if it opens a connection."""
         now = time.monotonic()
         is_connected = now - self._connected_at < IDLE_CONNECTION_SECONDS
         if self._rate.slack >= CONNECT_SECONDS or is_connected:
-            return 0
-        self._connected_at, self._has_free_tokens = now, True
-        return math.ceil((CONNECT_SECONDS + MAX_WAKEUP_DELAY_SECONDS) / self._rate.interval)
+            return 0.0
+        self._connected_at, self._has_free_time = now, True
+        return CONNECT_SECONDS + MAX_WAKEUP_DELAY_SECONDS
 
     def _reserve_probe(self) -> tuple[SlotReservation, float]:
         """Return a slot for a probe if the breaker permits one, and when its token was spent."""
@@ -174,3 +174,27 @@ class SharedPortalLimit:
         recorded = portal_limit_rows.record_outcome(self._portal, outcome, self._breaker_settings)
         self._remember(recorded)
         return recorded.health
+
+
+class SharedPlaceClaims:
+    """Claims places of one portal for one shift, beside the other shifts of all hosts."""
+
+    def __init__(self, database: DatabaseThread, terms: PortalTerms, holder: str) -> None:
+        self._database = database
+        self._portal, self._maximum = terms.portal, terms.max_in_flight
+        self._holder = holder
+
+    async def claim(self, held: int, wanted: int) -> int:
+        """Return how many places the shift should use: those it holds if the database failed."""
+        try:
+            return await self._database(
+                portal_place_rows.claim_places,
+                self._portal,
+                self._holder,
+                held,
+                wanted,
+                self._maximum,
+            )
+        except DatabaseError:
+            logger.exception("no place at portal %s: the database failed", self._portal)
+            return held

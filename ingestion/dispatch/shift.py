@@ -16,7 +16,8 @@ import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
@@ -29,19 +30,19 @@ from ingestion.core.ingest import Ingest
 from ingestion.core.portal_queues import PortalQueues
 from ingestion.core.ports import WorkItem
 from ingestion.core.states import DocumentState
-from ingestion.dispatch import leases
+from ingestion.dispatch import leases, portal_place_rows
 from ingestion.dispatch.clock import DatabaseClock
 from ingestion.dispatch.database_thread import DatabaseThread
 from ingestion.dispatch.document_reader import PooledDocumentReader
 from ingestion.dispatch.leases import Lease
 from ingestion.dispatch.processes import drain, worker_presence
 from ingestion.dispatch.recorder import DatabaseRecorder
-from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
+from ingestion.dispatch.shared_portal_limits import SharedPlaceClaims, SharedPortalLimit
 from ingestion.dispatch.shift_report import ShiftReport
 from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.dispatch.traces import open_traces
 from ingestion.sources.document_source import DocumentSource, LeaseFolders
-from ingestion.storage import archive, spool
+from ingestion.storage import archive, finished_stages, spool
 
 logger = logging.getLogger(__name__)
 
@@ -91,9 +92,9 @@ class _HeldChunk:
         return self.feeder is None or not self.feeder.done()
 
     @property
-    def queue(self) -> str:
-        """Return the key of the portal queue of its documents, or "" if it has none."""
-        return self.lease.items[0].queue if self.lease.items else ""
+    def queues(self) -> set[str]:
+        """Return the keys of the queues of its documents: of its portal, of uploads, or both."""
+        return {item.queue for item in self.lease.items}
 
     def contains(self, item: WorkItem) -> bool:
         return item.chunk == self.lease.chunk
@@ -159,6 +160,7 @@ class Shift:
                     files,
                     open_upload=spool.open_local,
                     open_archived=archive.open_local,
+                    keep=finished_stages.keep_fetched,
                     wait_for_slot=shift._wait_for_extra_slot,
                 )
             )
@@ -261,14 +263,16 @@ class Shift:
             await self._reader.refresh_model(self._database)
         self._lease_ids[lease.chunk] = lease.lease_id
         self._report.add_documents(lease.items)
-        chunk = _HeldChunk(lease, {item.document for item in lease.items})
-        self._chunks[lease.chunk] = chunk
         folder = await self._database(spool.get_attempt_folder, lease.lease_id)
         self._folders.set(lease.chunk, folder)
+        lease = replace(lease, items=await asyncio.to_thread(_add_kept_bytes, lease.items, folder))
+        chunk = _HeldChunk(lease, {item.document for item in lease.items})
+        self._chunks[lease.chunk] = chunk
         for item in lease.items:
-            if terms := item.terms:
+            if (terms := item.terms) and item.asks_portal:
                 limit = SharedPortalLimit(self._database, self._clock, terms, settings.BREAKER)
-                self._portal_queues.open(item.queue, limit, terms.max_in_flight)
+                claims = SharedPlaceClaims(self._database, terms, self._owner)
+                self._portal_queues.open(item.queue, limit, terms.max_in_flight, claims)
             else:
                 self._portal_queues.open(item.queue, None, settings.INGEST_LIMITS.settlers)
         name = f"feed chunk {lease.chunk} of {lease.batch}"
@@ -315,7 +319,7 @@ class Shift:
         finished.
         """
         for chunk in self._chunks.values():
-            if chunk.queue == queue and not chunk.is_stopped:
+            if queue in chunk.queues and not chunk.is_stopped:
                 chunk.is_stopped = True
                 logger.warning("portal.postponed", extra=chunk.log_facts)
         for item in items:
@@ -351,8 +355,8 @@ class Shift:
                     self._chunks[key].is_cancelled = self._chunks[key].is_stopped = True
         # This is repeated in each turn, because documents were fed or put back since the last one.
         for chunk in self._chunks.values():
-            if chunk.is_cancelled and chunk.queue:
-                for item in self._portal_queues.withdraw(chunk.queue, chunk.contains):
+            for queue in chunk.queues if chunk.is_cancelled else ():
+                for item in self._portal_queues.withdraw(queue, chunk.contains):
                     chunk.untouched.add(item.document)
                     self._finish(item)
 
@@ -399,6 +403,8 @@ class Shift:
                 await self._return_chunk(chunk, untouched)
             except Exception:  # The error that ended the shift is the one to be raised.
                 logger.exception("chunk %d could not be returned; its lease will expire", key)
+        with suppress(DatabaseError):  # Then the claims expire.
+            await self._database(portal_place_rows.drop_claims, self._owner)
 
     async def _renew_leases(self) -> None:
         """Renew the leases with each heartbeat.
@@ -418,6 +424,17 @@ class Shift:
                 held = [chunk.lease.lease_id for chunk in self._chunks.values()]
                 async with asyncio.timeout(min(settings.HEARTBEAT_SECONDS, stop_at - asked_at)):
                     await self._database(leases.renew, held)
+                    await self._database(portal_place_rows.renew_claims, self._owner)
                 self._renewed_at = asked_at
             except (TimeoutError, DatabaseError) as error:
                 logger.warning("the leases were not renewed: %s", error)
+
+
+def _add_kept_bytes(items: Sequence[WorkItem], folder: Path) -> tuple[WorkItem, ...]:
+    """Return the items, with the bytes that a worker had fetched for them before it died."""
+    return tuple(
+        replace(item, kept=finished_stages.open_fetched(item.document, folder))
+        if item.is_suspect and item.terms
+        else item
+        for item in items
+    )

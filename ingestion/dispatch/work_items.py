@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from django.conf import settings
 
 from ingestion.core.ports import FiledVersion, PortalTerms, WorkItem
-from ingestion.documents import renditions
+from ingestion.documents import portal_sources, renditions
+from ingestion.documents.portal_sources import make_mirror_address
 from ingestion.models import Chunk, Document, ValidityOverride
 from ingestion.rules.checks.validity_terms import TermsOverride
 from sites.models import Portal
@@ -27,9 +29,25 @@ def list_work_items(chunk: Chunk, now: datetime) -> tuple[WorkItem, ...]:
     due = (
         chunk.documents.due(now).select_related("site__study", "packet").order_by("attempts", "pk")
     )
-    return tuple(
+    portal = chunk.site.portal
+    source = portal_sources.choose_source(portal, now)
+    items = (
         _make_item(each, chunk, now, filed.get((each.doc_id, each.url)), overrides) for each in due
     )
+    if source == portal:
+        return tuple(items)
+    return tuple(_ask_mirror(item, portal, source) for item in items)
+
+
+def _ask_mirror(item: WorkItem, portal: Portal, mirror: Portal) -> WorkItem:
+    """Return the item with the address of its document at a mirror.
+
+    It stays as it is if the mirror does not have it. The version on file is not compared, because
+    its ETag is one of the portal.
+    """
+    if item.terms is None or not (url := make_mirror_address(item.url, portal, mirror)):
+        return item
+    return replace(item, url=url, terms=get_portal_terms(mirror), filed=None)
 
 
 def _make_item(
@@ -109,4 +127,5 @@ def get_portal_terms(portal: Portal) -> PortalTerms:
         allowed_hosts=tuple(portal.allowed_hosts.split()),
         secret_header=portal.secret_header,
         approved_origin=portal.approved_origin,
+        is_mirror=portal.mirror_of_id is not None,
     )

@@ -331,6 +331,9 @@ def apply_steps(steps: Sequence[WorkerStep]) -> list[Any]:
         for step in steps:
             if step.document not in documents:
                 raise LeaseLost(f"document:{step.document} belongs to another worker now")
+            if DocumentState(documents[step.document].state).is_settled:
+                # Its site uploaded the file instead, while the worker asked the portal.
+                raise LeaseLost(f"document:{step.document} was settled by another process")
         pairs = [(step, documents[step.document]) for step in steps]
         hashes = {step.sha256_to_find(document) for step, document in pairs} - {""}
         on_file = FiledDocuments.find(documents.values(), hashes)

@@ -1,7 +1,8 @@
-"""Replaces a document that was rejected or returned, or that is in review, by a new one.
+"""Replaces a document that was rejected or returned, is in review, or waits for its portal.
 
 The new document refers to the old one, and the timeline of the old one names the new one. A
-rejected or returned document keeps its state. A document in review moves to WITHDRAWN.
+rejected or returned document keeps its state. A document in review moves to WITHDRAWN. One that
+waits for its portal moves to CANCELLED, because the site uploads it instead.
 """
 
 from django.utils import timezone
@@ -9,11 +10,12 @@ from django.utils.translation import gettext
 
 from audit.ledger.actors import Actor
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
-from ingestion.documents import transitions
+from ingestion.documents import batches, transitions
 from ingestion.models import Document, ReviewAssignment
 
 CORRECTED = "document.corrected"
 REPLACED = "document.replaced"
+UPLOADED_INSTEAD = "document.uploaded_instead"
 _REPLACEABLE = (*STATES_NEEDING_SITE, DocumentState.IN_REVIEW)
 
 
@@ -27,13 +29,22 @@ def explain_correction_refusal(document: Document) -> str:
         return gettext("You cannot replace this document because it is filed.")
     if find_correction(document):
         return gettext("A corrected file was already sent.")
-    if document.state not in _REPLACEABLE:
+    if document.state not in _REPLACEABLE and not is_waiting_for_portal(document):
         status = gettext(DocumentState(document.state).word).lower()
         sentence = gettext("You cannot replace this document because it is {status}.")
         return sentence.format(status=status)
     if document.state in STATES_NEEDING_SITE and find_newer_version(document):
         return gettext("A newer version was already sent.")
     return ""
+
+
+def is_waiting_for_portal(document: Document) -> bool:
+    """Return whether a document is not here yet, because its portal does not deliver it."""
+    if not document.url or document.spooled:
+        return False
+    if document.state == DocumentState.HELD:
+        return document.code == "PORTAL_UNAVAILABLE"
+    return document.state == DocumentState.RECEIVED and document.failing_since is not None
 
 
 def find_correction(document: Document) -> Document | None:
@@ -64,11 +75,17 @@ def lock_for_correction(document: Document) -> Document:
 
 
 def record_correction(old: Document, new: Document, *, by: Actor) -> None:
-    """Record that `new` replaces `old`, and withdraw `old` if it is in review.
+    """Record that `new` replaces `old`, and withdraw or cancel `old` unless it is decided.
 
     Call it inside `ledger()`, with `old` from `lock_for_correction` and `new` inserted.
     """
     detail = {"by": new.subject}
+    if is_waiting_for_portal(old):
+        transitions.move_document(
+            old, DocumentState.CANCELLED, event=UPLOADED_INSTEAD, detail=detail, by=by
+        )
+        batches.end_if_settled(old.batch_id)
+        return
     if old.state != DocumentState.IN_REVIEW:
         old.record(CORRECTED, by=by, detail=detail)
         return

@@ -38,7 +38,11 @@ from ingestion.models.operations import (
     SiteSummary,
     WorkerHost,
 )
-from ingestion.models.portal_limits import PortalLimitState, PortalLimitStateQuerySet
+from ingestion.models.portal_limits import (
+    PortalLimitState,
+    PortalLimitStateQuerySet,
+    PortalPlaces,
+)
 from ingestion.models.renditions import DocumentRendition
 from ingestion.models.requirements import (
     RequiredDocument,
@@ -94,6 +98,7 @@ __all__ = [
     "PacketQuerySet",
     "PortalLimitState",
     "PortalLimitStateQuerySet",
+    "PortalPlaces",
     "ReceivedPart",
     "RemovedWords",
     "RequiredDocument",

@@ -1,4 +1,4 @@
-"""Defines what all workers share about a portal: its token bucket and its circuit breaker."""
+"""Defines what all workers share about a portal: its token bucket, its breaker, its places."""
 
 from datetime import UTC, datetime
 from typing import Self
@@ -74,3 +74,30 @@ class PortalLimitState(RecordedRow):
     def next_probe_at(self) -> datetime:
         """Return the time of the next probe of a portal that does not respond."""
         return datetime.fromtimestamp(self.probe_at / 1e6, UTC)
+
+
+class PortalPlaces(models.Model):
+    """Stores how many concurrent requests one worker may send to a portal, until a time.
+
+    Only `dispatch.portal_place_rows` writes it.
+    """
+
+    portal = models.ForeignKey(Portal, on_delete=models.CASCADE, related_name="places")
+    holder = models.CharField(max_length=120)  # host:pid:start, as the owner of a lease
+    places = models.PositiveIntegerField(default=0)
+    wanted = models.PositiveIntegerField(default=0)  # at least `places`
+    queued_at = models.DateTimeField()  # its place in the order of claims
+    granted_at = models.DateTimeField(null=True)  # when its turn began: it received a place
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["portal", "holder"], name="a_worker_has_one_claim_to_a_portal"
+            ),
+        ]
+        indexes = [models.Index(fields=["holder"], name="claims_of_a_worker")]
+        verbose_name_plural = "portal places"
+
+    def __str__(self) -> str:
+        return f"{self.places} of {self.portal} for {self.holder}"

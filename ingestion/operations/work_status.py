@@ -4,14 +4,13 @@ import time
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Min, QuerySet
+from django.db.models import Count, Min
 from django.utils import timezone
 
 from audit import trail_reviews
 from audit.ledger import queries
 from audit.verification.ledger_status import get_status_figures
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
-from sites.models import Site
 
 
 def is_work_unattended() -> bool:
@@ -72,11 +71,6 @@ def get_portal_use() -> dict[str, float]:
     now = time.time()
     limit_states = PortalLimitState.objects.filter(tat__gt=now * 1e6).select_related("portal")
     return {limit_state.portal.key: round(limit_state.used(now), 2) for limit_state in limit_states}
-
-
-def find_silent_portal_sites(sites: "QuerySet[Site]") -> "QuerySet[Site]":
-    """Return the sites whose portal is down. Their documents should be uploaded."""
-    return sites.filter(portal__limit_state__in=PortalLimitState.objects.down())
 
 
 def _seconds_since(moment: datetime | None) -> float:

@@ -41,12 +41,15 @@ class ProbedDocument:
     signatures: tuple[DigitalSignature, ...] = ()
     repaired: bool = False
     with_form: bool = True  # False if it was opened without its form, which took too long to draw
+    kept: Path | None = None  # folder of its pages that OCR has read (`kept_pages`), or None
 
     def part(self, numbers: Iterable[int]) -> "ProbedDocument":
         """Return the document with these pages only, as the argument of one OCR task."""
         wanted = frozenset(numbers)
         pages = tuple(page for page in self.pages if page.number in wanted)
-        return ProbedDocument(self.media_type, self.path, pages, with_form=self.with_form)
+        return ProbedDocument(
+            self.media_type, self.path, pages, with_form=self.with_form, kept=self.kept
+        )
 
     def with_unreadable_page(self, number: int, error: str) -> "ProbedDocument":
         """Return the document with page `number`, from 1, replaced by one that cannot be read."""

@@ -32,6 +32,7 @@ from .images.render import (
     render_page,
 )
 from .images.separator_codes import CODES_DPI, read_separator_codes
+from .kept_pages import KeptPage, keep_page, load_page
 from .limits import ReadingLimits
 from .merge import OcrPages, ProbedDocument, make_unreadable_page, merge_pages
 from .pdf.file_type import detect_media_type, name_media_type
@@ -139,38 +140,45 @@ def read_scans(
     """Read the pages of `part` by OCR. `part` is a document with some of its pages.
 
     If the first pages take more than the time of a first look, the others are left to another task.
+    Pages that a worker read before it died are not read again (`kept_pages`).
     """
     from .ocr.page_language import get_language_engines  # noqa: PLC0415 - most have no scan
     from .ocr.second_engine.client import SecondEngine  # noqa: PLC0415 - as the one before
 
     engines = get_language_engines(limits.engine, limits.languages)
     language = engines.first_language
-    second = None
-    if limits.second_engine:
-        second = SecondEngine(limits.second_engine, limits.second_engine_seconds)
+    folder, seconds = limits.second_engine, limits.second_engine_seconds
+    second = SecondEngine(folder, seconds) if folder else None
     pages: list[PageReading] = []
+    notes: dict[str, None] = {}  # about the second engine
     seconds = _first_look_seconds(limits)
     began = time.process_time()
     for probed in part.pages:
         if pages and time.process_time() - began > seconds:
             break
-        limit = seconds if left_out == NOTHING else limits.page_seconds
-        with limit_page_time(limit), note_work(probed.number, Stage.OCR):
-            page = _read_scan(
-                part,
-                probed,
-                limits,
-                engines,
-                language=language,
-                second=second,
-                left_out=left_out,
-            )
+        read = load_page(part.kept, probed.number) if part.kept else None
+        if read is None or read.engine != engines.version:
+            limit = seconds if left_out == NOTHING else limits.page_seconds
+            with limit_page_time(limit), note_work(probed.number, Stage.OCR):
+                read = _read_scan(
+                    part,
+                    probed,
+                    limits,
+                    engines,
+                    language=language,
+                    second=second,
+                    left_out=left_out,
+                )
+            if part.kept and left_out == NOTHING and not read.page.error:
+                keep_page(part.kept, read)
+        page = read.page
+        notes |= {read.note: None}
         # The next page is probably in the same language.
         language = page.language if page.language in engines.languages else language
         # A form that was not drawn may show something, so its page is not called blank.
         pages.append(page if part.with_form else replace(page, is_blank=False))
-    used = [engines.version, *([second.note] if second and second.note else [])]
-    return OcrPages(tuple(pages), "; ".join(used) if any(page.dpi for page in pages) else "")
+    used = "; ".join(filter(None, [engines.version, *notes]))
+    return OcrPages(tuple(pages), used if any(page.dpi for page in pages) else "")
 
 
 def _first_look_seconds(limits: ReadingLimits) -> float:
@@ -186,7 +194,7 @@ def _read_scan(  # noqa: PLR0913 - the page, and the engines that read it
     language: str,
     second: "SecondEngine | None",
     left_out: LeftOut,
-) -> PageReading:
+) -> KeptPage:
     """Read one page of `part` by OCR. `language` is the expected one."""
     from .images.normalise.variants import reduce_resolution  # noqa: PLC0415 - as the next one
     from .ocr.page import read_page_image  # noqa: PLC0415 - most documents have no scan
@@ -197,7 +205,7 @@ def _read_scan(  # noqa: PLR0913 - the page, and the engines that read it
         page = probed
         if not page.width:  # the size of an image file is known once it is decoded
             page = replace(page, width=raster.width, height=raster.height)
-        return read_page_image(
+        page = read_page_image(
             raster,
             page,
             engines.get(language),
@@ -208,7 +216,8 @@ def _read_scan(  # noqa: PLR0913 - the page, and the engines that read it
             stages=PageStages(probed.number, left_out.stages),
         )
     except PAGE_ERRORS as error:
-        return replace(probed, error=describe_page_error(error))
+        page = replace(probed, error=describe_page_error(error))
+    return KeptPage(page, engines.version, second.note if second else "")
 
 
 def find_separator_codes(

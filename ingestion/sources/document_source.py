@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -84,10 +85,11 @@ class DocumentSource:
 
     `open_upload(key, folder)` returns the path of an upload's file. It may copy the file into the
     folder, for example from S3. `open_archived(sha256, folder)` does the same for a file of the
-    archive. Both run in `files`, because they block.
+    archive. `keep(document, fetched)` keeps the bytes from a portal until the document is decided.
+    All of them run in `files`, because they block.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the places of the bytes of one shift
         self,
         folder_of: FolderOf,
         limits: Limits,
@@ -95,6 +97,7 @@ class DocumentSource:
         *,
         open_upload: Callable[[str, Path], Path],
         open_archived: Callable[[str, Path], Path],
+        keep: Callable[[int, Fetched], None],
         wait_for_slot: WaitForSlot,
     ) -> None:
         self._folder_of = folder_of
@@ -102,6 +105,7 @@ class DocumentSource:
         self._files = files
         self._open_upload = open_upload
         self._open_archived = open_archived
+        self._keep = keep
         self._wait_for_slot = wait_for_slot
         self._clients: dict[str, PortalClient] = {}  # by scheme
         self._stack = AsyncExitStack()
@@ -127,11 +131,20 @@ class DocumentSource:
 
         Raises NotServed if no client serves the scheme of its address, and the client's errors.
         """
+        if item.kept is not None:
+            return item.kept
         if item.terms is not None:
             scheme = _scheme_of(item.terms)
             if client := self._clients.get(scheme):
                 require_approved_origin(item.terms)
-                return await client.fetch(item)
+                fetched = await client.fetch(item)
+                if isinstance(fetched, Fetched):
+                    if item.terms.is_mirror:  # its ETag is not one of the portal
+                        facts = {**fetched.facts, "mirror": item.terms.key}
+                        fetched = replace(fetched, etag="", facts=facts)
+                    loop = asyncio.get_running_loop()
+                    await loop.run_in_executor(self._files, self._keep, item.document, fetched)
+                return fetched
             raise NotServed(f"SiteLedger has no client for {scheme} addresses")
         loop, folder = asyncio.get_running_loop(), self._folder_of(item)
         # A part that is checked again after a correction has a copy of its file in the spool.

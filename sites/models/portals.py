@@ -1,5 +1,6 @@
 """Stores the portals from which the documents of sites are downloaded, with their limits."""
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q, Value
@@ -52,7 +53,7 @@ class Portal(RecordedRow):
     max_in_flight = models.PositiveIntegerField(
         default=2,
         validators=[MinValueValidator(1)],
-        help_text=_("Concurrent requests of each worker process, not of all processes together."),
+        help_text=_("Concurrent requests of all workers together, on all hosts."),
     )
     timeout_seconds = models.FloatField(default=30.0, validators=[MinValueValidator(0.1)])
     allow_http = models.BooleanField(
@@ -73,6 +74,25 @@ class Portal(RecordedRow):
         ),
     )
 
+    mirror_of = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="mirrors",
+        verbose_name=_("mirror of"),
+        help_text=_(
+            "The portal whose documents this one has under its own base address. It is asked "
+            "while that portal does not respond. A second person approves this choice."
+        ),
+    )
+    mirror_order = models.PositiveSmallIntegerField(
+        _("order among mirrors"),
+        default=0,
+        db_default=0,
+        help_text=_("Mirrors with lower numbers are asked first."),
+    )
+
     class Meta:
         ordering = ["key"]
         constraints = [
@@ -85,6 +105,10 @@ class Portal(RecordedRow):
             ),
             models.CheckConstraint(
                 condition=Q(timeout_seconds__gt=0), name="portal_timeout_is_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(mirror_of=None) | ~Q(mirror_of=models.F("id")),
+                name="portal_is_no_mirror_of_itself",
             ),
             # The keys a-b and A_b would share PORTAL_SECRET_A_B, so one portal would get the secret
             # of the other.
@@ -99,3 +123,11 @@ class Portal(RecordedRow):
     def clean(self) -> None:
         # The same format as in the site import, so that an equal list is not a change.
         self.allowed_hosts = "\n".join(self.allowed_hosts.lower().split())
+        if self.mirror_of is None:
+            return
+        if self.mirror_of_id == self.pk or self.mirror_of.mirror_of_id is not None:
+            raise ValidationError({"mirror_of": _("Select a portal that is not a mirror itself.")})
+        if self.pk and (self.mirrors.exists() or self.sites.exists()):
+            raise ValidationError(
+                {"mirror_of": _("A portal with sites or with mirrors cannot be a mirror.")}
+            )

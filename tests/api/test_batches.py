@@ -1,14 +1,16 @@
 """Batches: their status while they are processed, their results, and who can cancel them."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from api.http import waiting
 from audit.ledger.queries import list_entries
 from ingestion.dispatch import leases
-from ingestion.models import Batch, Chunk
+from ingestion.models import Batch, Chunk, Document
 from sites.models import TokenScope
 from tests import steps
 from tests.api.conftest import Program, check_problem, make_token
@@ -43,6 +45,18 @@ def test_an_unfinished_batch_has_status_202_with_its_progress(program, site):
     assert before["X-Progress"] == "1/2 documents"
     assert before["Retry-After"].isdecimal()
     assert before.json()["progress"]["percentage"] == 50
+
+
+def test_a_batch_names_the_sites_that_make_no_progress(program, batch, settings):
+    settings.SITE_STALL_SECONDS = 1800
+    assert program.get(f"batches/{batch.reference}").json()["stuck_sites"] == []
+    before = timezone.now() - timedelta(hours=1)
+    Batch.objects.update(created_at=before)
+    Document.objects.update(received_at=before)
+    Chunk.objects.update(created_at=before)
+    [stuck] = program.get(f"batches/{batch.reference}").json()["stuck_sites"]
+    assert (stuck["cause"], stuck["documents"]) == ("no_worker", 1)
+    assert stuck["doc_ids"] == ["doc-1"]
 
 
 def test_a_poll_without_changes_returns_304(program, batch):

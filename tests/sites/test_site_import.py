@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
-from audit.ledger.queries import EntrySearch, find_entries
+from audit.ledger.queries import EntrySearch, find_entries, list_entries
 from sites.models import Portal, Site, User
 from tests.factories import make_site, make_staff, make_user
 
@@ -144,6 +144,46 @@ def test_a_person_has_a_name_for_the_ledger_and_a_name_for_pages():
     person = make_user("ana", printed_name="Dr. Ana Müller")
     assert (str(person), person.actor_name) == ("Dr. Ana Müller", f"user:{person.pk}")
     assert User.objects.get().role == "site coordinator"
+
+
+def test_mirrors_of_a_portal_are_loaded_in_their_order_with_limits_of_their_own(load):
+    mirrors = [
+        {"base_url": "https://one.example/1001/", "rate_per_second": 5.0},
+        {"base_url": "https://two.example/1001/", "key": "cro-copy"},
+    ]
+    load(row(portal={"mirrors": mirrors}))
+    portal = Site.objects.get().portal
+    first, second = portal.mirrors.order_by("mirror_order")
+    assert (first.key, first.rate_per_second) == (f"{portal.key}-mirror-1", 5.0)
+    assert (second.key, second.approved_origin) == ("cro-copy", "https://two.example:443")
+    assert load(row(portal={"mirrors": mirrors})) == "1 sites: created: none; changed: none.\n"
+    load(row())
+    assert portal.mirrors.count() == 2, "a file without mirrors leaves them as they are"
+    load(row(portal={"mirrors": mirrors[1:]}))
+    assert list(portal.mirrors.all()) == [second]
+    last = list_entries(first.subject)[-1]
+    assert last.event == "portal.changed"
+    assert last.detail["mirror_of"] == {"old": portal.key, "new": "None"}
+
+
+def test_the_portal_of_a_site_cannot_be_a_mirror(load):
+    load(row(portal={"key": "cro"}))
+    mirror = {"base_url": "https://one.example/", "key": "cro"}
+    with pytest.raises(CommandError, match="mirror cro is the portal of a site"):
+        load(row(site_id="1002", portal={"mirrors": [mirror]}))
+    assert Site.objects.count() == 1
+
+
+def test_a_mirror_of_a_mirror_is_refused(load):
+    load(row(portal={"mirrors": [{"base_url": "https://one.example/"}]}))
+    portal = Site.objects.get().portal
+    mirror = portal.mirrors.get()
+    for wrong in (
+        Portal(key="x", base_url="https://x.example/", mirror_of=mirror),
+        Portal(pk=portal.pk, key="y", base_url="https://x.example/", mirror_of=Portal(pk=99)),
+    ):
+        with pytest.raises(ValidationError, match="mirror"):
+            wrong.clean()
 
 
 def test_further_hosts_and_the_secret_header_of_a_portal_are_loaded(load):

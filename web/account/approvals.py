@@ -26,6 +26,7 @@ _COLUMN_LABELS = {
     "base_url": _("Base address"),
     "allow_http": _("Requests without TLS are allowed"),
     "allow_private_hosts": _("Private addresses are allowed"),
+    "mirror_of_id": _("Is a mirror of portal (number)"),
     "approved_origin": _("Receives the portal's secret"),
     "for": _("Acts for"),
     "scopes": _("Scopes"),

@@ -66,6 +66,12 @@ class DocumentOutcome:
         return self.document.state == DocumentState.IN_REVIEW
 
     @property
+    def can_be_uploaded_instead(self) -> bool:
+        """Return whether the site can upload a file that its portal does not deliver."""
+        is_waiting = corrections.is_waiting_for_portal(self.document)
+        return is_waiting and self.correction is None
+
+    @property
     def can_be_redeclared(self) -> bool:
         """Return whether the site can correct the type and the person."""
         is_open = self.can_be_corrected or self.can_be_replaced
@@ -89,8 +95,7 @@ class DocumentOutcome:
         The link is for documents that the site neither corrects nor replaces.
         """
         state = self.document.state
-        is_failing = state == DocumentState.RECEIVED and self.document.failing_since
-        if state == DocumentState.HELD or is_failing:
+        if state == DocumentState.HELD and not self.can_be_uploaded_instead:
             return gettext("Upload the file here")
         has_remark = any(finding.tone != "info" for finding in self.findings)
         if state == DocumentState.ARCHIVED and has_remark:
@@ -105,7 +110,8 @@ class DocumentOutcome:
     @property
     def has_actions(self) -> bool:
         """Return whether the site can do something about the document on its page."""
-        return bool(self.can_be_corrected or self.can_be_replaced or self.upload_label)
+        is_open = self.can_be_corrected or self.can_be_replaced or self.can_be_uploaded_instead
+        return bool(is_open or self.upload_label)
 
     @property
     def main_finding(self) -> FindingDisplay | None:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingestion.core.breaker import BreakerState
+from ingestion.documents import portal_sources
 from ingestion.models import Document, PortalLimitState
 from sites.models import Portal
 from web.shell.charts import Bar
@@ -27,6 +28,7 @@ class PortalLine:
     used: float  # the used share of the request limit; 1.0 means that the limit is reached
     waiting: int  # documents
     next_probe_at: datetime | None  # None if the portal responds
+    fallback: str = ""  # key of the mirror that is asked in the meantime; "": people upload
 
     @property
     def is_at_limit(self) -> bool:
@@ -43,13 +45,15 @@ class PortalLine:
 
 
 def list_busy_portals() -> list[PortalLine]:
-    """Return the portals that receive requests or do not respond, with three queries.
+    """Return the portals that receive requests or do not respond.
+
+    Three queries, and two more for each portal that does not respond.
 
     Portals that do not respond come first, then those closest to their request limit.
     """
     now = time.time()
     is_busy = Q(tat__gt=now * 1e6) | ~Q(breaker=BreakerState.CLOSED)
-    rows = PortalLimitState.objects.filter(is_busy).select_related("portal")
+    rows = PortalLimitState.objects.filter(is_busy).select_related("portal__mirror_of")
     limit_states = list(rows.prefetch_related("portal__sites"))
     portals = [limit_state.portal_id for limit_state in limit_states]
     documents = Document.objects.unsettled().exclude(url="").filter(site__portal__in=portals)
@@ -74,4 +78,12 @@ def _build_line(
         used=limit_state.used(now),
         waiting=waiting.get(portal.pk, 0),
         next_probe_at=limit_state.next_probe_at if is_down else None,
+        fallback=_find_fallback(portal) if is_down else "",
     )
+
+
+def _find_fallback(portal: Portal) -> str:
+    """Return the key of the mirror that is asked while the portal does not respond, or ""."""
+    sources = portal_sources.list_sources(portal)
+    active = portal_sources.find_active_source(sources, portal_sources.find_limit_states(sources))
+    return active.key if active else ""

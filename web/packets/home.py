@@ -10,8 +10,8 @@ from django.shortcuts import redirect, render
 
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
+from ingestion.documents.portal_sources import find_sites_to_upload
 from ingestion.models import Document, Packet
-from ingestion.operations import work_status
 from sites.models import Site
 from web.documents.outcomes import list_needing_action
 from web.packets.progress import PacketProgress
@@ -32,7 +32,7 @@ def home(request: SignedIn) -> HttpResponse:
     own_sites = Site.objects.of(request.user)
     context = {
         "has_site": own_sites.exists(),
-        "sites_of_silent_portals": work_status.find_silent_portal_sites(own_sites),
+        "sites_of_silent_portals": find_sites_to_upload(own_sites),
         "waiting": list_needing_action(waiting),
         "waiting_count": waiting.count(),
         "page": packets,

@@ -15,6 +15,7 @@ from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import redactions
+from ingestion.documents.portal_sources import describe_source
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.models import Document, Extraction, Packet
 from sites.models import User
@@ -37,13 +38,17 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     packet = _get_visible_packet(request.user, reference)
     has_worker = host_heartbeat.is_any_running()
     # The entity tag changes with every recorded transition of a document, so that a 304 response
-    # reads no document. It also changes when the last worker stops or the first one starts.
+    # reads no document. It also changes when the last worker stops or the first one starts,
+    # and when the documents of the site come from another source.
     totals = packet.documents.aggregate(number=Count("pk"), revisions=Sum("revision"))
-    etag = f'"{packet.pk}-{totals["number"]}-{totals["revisions"]}-{int(has_worker)}"'
+    source = describe_source(packet.site)
+    totals_text = f"{totals['number']}-{totals['revisions']}"
+    etag = f'"{packet.pk}-{totals_text}-{int(has_worker)}-{source.kind}"'
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
         return unchanged
     context = {"packet": packet, "etag": etag, "poll": POLL_MILLISECONDS}
+    context |= {"source": source, "source_site": packet.site}
     context |= _describe_packet(packet, request.user, has_worker=has_worker)
     template = "packets/_live.html" if is_fragment else "packets/page.html"
     response = render(request, template, context)
@@ -66,7 +71,9 @@ def download_receipt(request: SignedIn, reference: str) -> HttpResponse:
 
 
 def _get_visible_packet(user: User, reference: str) -> Packet:
-    packets = Packet.objects.visible_to(user).select_related("site__study", "batch__submitted_by")
+    packets = Packet.objects.visible_to(user).select_related(
+        "site__study", "site__portal", "batch__submitted_by"
+    )
     return get_object_or_404(packets, reference=reference)
 
 

@@ -12,11 +12,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from ingestion.documents.portal_sources import find_sites_to_upload
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import corrections, drafts
 from ingestion.intake.registration import SEVERAL_DOCUMENTS
 from ingestion.models import Draft
-from ingestion.operations import work_status
 from ingestion.rules.document_types import TYPES
 from sites import eligibility
 from sites.models import ApiToken, Site
@@ -109,7 +109,7 @@ def _render_form(request: SignedIn, form: UploadForm, status: int = 200) -> Http
     if form.site:
         requirements = list_requirements(get_readiness(form.site))
         row = Site.objects.filter(pk=form.site.pk)
-        is_portal_silent = work_status.find_silent_portal_sites(row).exists()
+        is_portal_silent = find_sites_to_upload(row).exists()
     panel = {
         "sites": form.sites,
         "chosen_site": form.site,

@@ -32,6 +32,8 @@ EVENTS: Mapping[str, str | Promise] = MappingProxyType(
         "document.tried_again": _("Back in the queue"),
         "document.tried_at_once": _("Retried immediately"),
         "chunk.released": _("Expired lease released"),
+        "portal.source_changed": _("Source of documents changed"),
+        "document.uploaded_instead": _("Uploaded by the site instead"),
         "document.downloaded": _("Downloaded"),
         "document.certified": _("Certified copy signed"),
         "document.deletion_refused": _("Deletion refused"),

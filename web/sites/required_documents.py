@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import DocumentState
+from ingestion.documents.portal_sources import describe_source
 from ingestion.documents.site_readiness import SiteReadiness, get_readiness
 from ingestion.models import Document
 from ingestion.models.requirements import get_type_name
@@ -68,7 +69,7 @@ class DocumentConflict:
 @restrict_page(READ)
 def site_page(request: SignedIn, site_id: str) -> HttpResponse:
     """Show the required documents of one site, and the conflicts between its documents."""
-    visible = Site.objects.visible_to(request.user).select_related("study")
+    visible = Site.objects.visible_to(request.user).select_related("study", "portal")
     readiness = get_readiness(get_object_or_404(visible, site_id=site_id))
     waiting = Document.objects.needing_site().filter(site=readiness.site)
     is_staff = request.user.is_staff
@@ -79,6 +80,8 @@ def site_page(request: SignedIn, site_id: str) -> HttpResponse:
         "conflicts": list_conflicts(readiness, readiness.contradictions, for_staff=is_staff),
         "waiting": list_needing_action(waiting, for_staff=is_staff),
         "waiting_count": waiting.count(),
+        "source": describe_source(readiness.site),
+        "source_site": readiness.site,
     }
     return render(request, "sites/page.html", context)
 

@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 
 from ingestion.core.container_entries import OpenedContainer
 from ingestion.core.errors import ConverterUnavailable, ReadingFault
-from ingestion.reading import tasks
+from ingestion.reading import kept_pages, tasks
 from ingestion.reading.indirect_files import (
     RenderedPages,
     may_be_indirect,
@@ -62,12 +62,16 @@ class Reader:
         *,
         preload: Sequence[str] = (),
         log_config: Mapping[str, Any] | None = None,
+        kept_pages: Path | None = None,
     ) -> None:
         """`preload` are modules of the functions for `read_then`, which processes import first.
 
         `log_config` configures the log of the processes, as `logging.config.dictConfig` does.
+        `kept_pages` is the folder in which pages that OCR has read are kept (`reading.kept_pages`),
+        so that a reader after this one continues if the process dies. None: none are kept.
         """
         self._limits = limits
+        self._kept_pages = kept_pages
         self._processes = ParserProcesses(limits, preload, log_config)
         self._numbers = count(1)
         self._scanned_documents = asyncio.Semaphore(
@@ -144,6 +148,15 @@ class Reader:
             if isinstance(probe, ProcessKilled):
                 reading = probe.as_unreadable()
             else:
+                if self._kept_pages and not rendered:  # a new rendition has other bytes
+                    folder = await asyncio.to_thread(
+                        kept_pages.get_folder,
+                        self._kept_pages,
+                        sha256,
+                        self._limits,
+                        with_form=probe.with_form,
+                    )
+                    probe = replace(probe, kept=folder)
                 async with self._scanned_documents:
                     reading = merge_pages(probe, await self._read_scans(probe))
             return await asyncio.to_thread(conclude, reading)

@@ -25,6 +25,9 @@ class Command(BaseCommand):
         if dry_run:
             self.stdout.write(f"{len(rows)} sites would be loaded.")
             return
-        summary = site_import.import_sites(rows, by=Actor.software("load_sites", OPERATIONS))
+        try:
+            summary = site_import.import_sites(rows, by=Actor.software("load_sites", OPERATIONS))
+        except site_import.SiteImportRefused as error:
+            raise CommandError(f"{file} was refused, and nothing was changed:\n{error}") from error
         if options["verbosity"]:
             self.stdout.write(f"{len(rows)} sites: {summary}.")

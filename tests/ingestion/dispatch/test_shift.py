@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import hashlib
 from io import BytesIO
 
 import pikepdf
@@ -15,6 +16,7 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.ledger.queries import list_entries
 from ingestion.core.file_parts import Division, DocumentPart, FilePart
+from ingestion.core.ports import Fetched
 from ingestion.core.retry import RetryRules
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
@@ -29,6 +31,7 @@ from ingestion.models import BatchSource, Chunk, Document, LearnedModel, Validit
 from ingestion.operations.division_check import check_divisions_against_ledger
 from ingestion.rules.document_types import RULES_VERSION, name_rules
 from ingestion.rules.fields.dates import add_months
+from ingestion.storage import finished_stages, spool
 from ingestion.storage.archive import get_archive
 from samples.binders import make_binder
 from samples.documents import make_sample
@@ -66,6 +69,33 @@ def test_a_packet_has_the_expected_outcomes_and_the_portal_limits_are_kept(
     codes = {entry.doc_id: entry.code for entry in corpus.expectations}
     for rejected in batch.documents.filter(state=DocumentState.REJECTED):
         assert rejected.code == codes[rejected.doc_id]
+
+
+def test_bytes_that_a_dead_worker_had_fetched_are_not_requested_again(few, submit):
+    with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
+        batch = submit(few, portal)
+    # No portal is there any more. Of one document, the worker had fetched the bytes when it died.
+    fetched_one, *others = batch.documents.order_by("doc_id")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
+    path = spool.get_attempt_folder(lease.lease_id) / f"{fetched_one.pk}"
+    name = fetched_one.url.rpartition("/")[2]
+    [source] = few.directory.rglob(name)
+    path.write_bytes(source.read_bytes())
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    finished_stages.keep_fetched(fetched_one.pk, Fetched(path, sha256, path.stat().st_size))
+    Document.objects.filter(pk=fetched_one.pk).update(attempts=1)
+    assert leases.recover_leases_of("here:1:1") == 1
+    assert not path.exists(), "the folder of the lease is gone"
+    work_shift()
+    fetched_one.refresh_from_db()
+    [expected] = [each for each in few.expectations if each.doc_id == fetched_one.doc_id]
+    assert (fetched_one.state, fetched_one.sha256) == (expected.state, sha256)
+    assert {document.state for document in batch.documents.exclude(pk=fetched_one.pk)} == {
+        DocumentState.RECEIVED
+    }
+    kept = [file.name for file in spool.get_path("finished").rglob("*") if file.is_file()]
+    assert kept == [], "a decided document leaves nothing"
+    assert len(others) == 2
 
 
 @pytest.mark.slow

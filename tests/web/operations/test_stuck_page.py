@@ -104,3 +104,16 @@ def test_held_documents_are_filtered_by_reason_and_paged(ops, site, monkeypatch)
     assert "Page 1 of 2" in text(ops.get(PAGE))
     narrowed = text(ops.get(f"{PAGE}?code=PORTAL_UNAVAILABLE"))
     assert "Retry 1 document" in narrowed
+
+
+def test_a_site_without_progress_is_listed_with_the_cause(ops, site, settings):
+    settings.SITE_STALL_SECONDS = 1800
+    batch = make_batch(site, documents=2)
+    before = timezone.now() - timedelta(hours=1)
+    Document.objects.update(received_at=before)
+    Chunk.objects.update(created_at=before)
+    page = text(ops.get(PAGE))
+    assert "Sites without progress" in page
+    assert batch.reference in page
+    assert "No worker has claimed its documents." in page
+    assert "There are no stuck items." not in page

@@ -1,9 +1,12 @@
 """Actions of a site on a rejected document: correction, review request, another download."""
 
 import pytest
+from django.utils import timezone
 
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
+from ingestion.core.errors import LeaseLost
+from ingestion.dispatch import leases
 from ingestion.documents import batches
 from ingestion.intake import corrections
 from ingestion.models import Document, DraftFile
@@ -253,3 +256,45 @@ def test_the_correction_of_a_part_is_a_file_of_its_own_that_replaces_the_part(
     settle(new.packet, FILED)
     new.refresh_from_db()
     assert new.state == "ARCHIVED"
+
+
+@pytest.fixture
+def undelivered(site):
+    """Return a document that its portal has failed to deliver."""
+    document = make_batch(site, document_type="irb-approval").documents.get()
+    Document.objects.filter(pk=document.pk).update(failing_since=timezone.now())
+    document.refresh_from_db()
+    return document
+
+
+def test_the_site_uploads_in_one_step_what_its_portal_does_not_deliver(signed_in, undelivered):
+    page = document_page(signed_in, undelivered)
+    assert f'href="/documents/{undelivered.pk}/correct/"' in page
+    new = sent(signed_in, undelivered)
+    undelivered.refresh_from_db()
+    assert (new.corrects, new.doc_id) == (undelivered, undelivered.doc_id)
+    assert (new.state, undelivered.state) == ("RECEIVED", "CANCELLED")
+    entry = list_entries(undelivered.subject)[-1]
+    assert (entry.event, entry.detail["by"]) == ("document.uploaded_instead", new.subject)
+    undelivered.batch.refresh_from_db()
+    assert undelivered.batch.state == "FAILED", "nothing of it is left to do"
+
+
+def test_a_worker_that_still_asks_the_portal_does_not_undo_the_upload(signed_in, undelivered):
+    chunk, lease = lease_of(undelivered)
+    sent(signed_in, undelivered)
+    with pytest.raises(LeaseLost):
+        steps.start_checking(undelivered.pk, lease, sha256="a" * 64, size=10)
+    leases.return_chunk(chunk.pk, lease)
+    undelivered.refresh_from_db()
+    assert undelivered.state == "CANCELLED"
+
+
+def lease_of(document):
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
+    return document.chunk, lease.lease_id
+
+
+def test_a_document_that_its_portal_is_about_to_deliver_cannot_be_replaced(signed_in, site):
+    document = make_batch(site, document_type="irb-approval").documents.get()
+    assert signed_in.get(f"/documents/{document.pk}/correct/").status_code == 409

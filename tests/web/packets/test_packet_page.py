@@ -92,7 +92,7 @@ def test_the_fragment_contains_only_the_live_parts(signed_in, site, mara):
 def test_an_unchanged_packet_answers_304(signed_in, site, mara, django_assert_max_num_queries):
     packet = make_packet(site, mara, None, None)
     etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
-    with django_assert_max_num_queries(5):  # session, user, packet, one sum, the worker hosts
+    with django_assert_max_num_queries(6):  # session, user, packet, one sum, the source, the hosts
         answer = page(signed_in, packet, X_Fragment="1", If_None_Match=etag)
     assert (answer.status_code, answer.content) == (304, b"")
 
@@ -132,7 +132,7 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(
     signed_in, site, mara, django_assert_max_num_queries
 ):
     packet = make_packet(site, mara, REJECTED, FILED, IN_REVIEW)
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(21):
         page(signed_in, packet)
 
 

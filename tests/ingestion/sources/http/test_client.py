@@ -273,6 +273,7 @@ def open_source(folder, files):
         files,
         open_upload=spool.open_local,
         open_archived=archive.open_local,
+        keep=lambda _document, _fetched: None,
         wait_for_slot=skip_wait,
     )
 

@@ -1,0 +1,132 @@
+"""Selects the source of a site's documents: its portal, one of its mirrors, or uploads by people.
+
+The sources of a site have an order: the portal, its mirrors, and manual upload. A mirror is a
+portal of its own, with an address that a second person approved, a secret, a rate limit and a
+circuit breaker; `Portal.mirror_of` names the portal whose documents it has. The first source whose
+breaker is closed is asked. A source whose breaker is open is asked again when its next probe is
+due, so the first one is used again as soon as it responds.
+
+The breakers are moved by `dispatch.portal_limit_rows`, which records each change of the source.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from django.db.models import Q, QuerySet
+
+from ingestion.core.breaker import BreakerState
+from ingestion.models import PortalLimitState
+from sites.models import Portal, Site
+from sites.portal_origin import parse_origin
+
+UPLOAD = "upload"  # in place of the key of a portal
+
+
+class SiteSourceKind(StrEnum):
+    """Lists where the documents of a site come from at the moment."""
+
+    PORTAL = "portal"
+    MIRROR = "mirror"
+    UPLOAD = "upload"  #: Neither the portal nor a mirror responds.
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """Describes the sources of a site at the moment."""
+
+    kind: SiteSourceKind
+    portal: Portal  # the first source
+    source: Portal | None  # that is asked; None: people upload documents
+    next_probe_at: datetime | None = None  # of the first source, if it does not respond
+
+
+def list_sources(portal: Portal) -> list[Portal]:
+    """Return the portal and its mirrors in order. Mirrors that nobody approved are left out."""
+    mirrors = portal.mirrors.order_by("mirror_order", "pk")
+    return [portal, *(mirror for mirror in mirrors if is_approved(mirror))]
+
+
+def is_approved(portal: Portal) -> bool:
+    """Return whether a second person approved the origin of the address."""
+    return parse_origin(portal.base_url) == portal.approved_origin
+
+
+def find_limit_states(sources: Iterable[Portal]) -> dict[int, PortalLimitState]:
+    """Return what is known about the breakers of these portals, by primary key."""
+    return PortalLimitState.objects.in_bulk([source.pk for source in sources])
+
+
+def find_active_source(
+    sources: Iterable[Portal], states: Mapping[int, PortalLimitState]
+) -> Portal | None:
+    """Return the first source whose breaker is closed, or None if people have to upload."""
+    for source in sources:
+        state = states.get(source.pk)
+        if state is None or state.breaker == BreakerState.CLOSED:
+            return source
+    return None
+
+
+def choose_source(portal: Portal, now: datetime) -> Portal:
+    """Return the source to ask now: the first one that responds, or whose next probe is due.
+
+    Returns the portal itself if there is none: its queue then waits for the probe.
+    """
+    sources = list_sources(portal)
+    if len(sources) == 1:
+        return portal
+    states = find_limit_states(sources)
+    for source in sources:
+        state = states.get(source.pk)
+        if state is None or state.breaker == BreakerState.CLOSED or state.next_probe_at <= now:
+            return source
+    return portal
+
+
+def find_next_attempt(portal: Portal, now: datetime) -> datetime | None:
+    """Return when a source of the portal may be asked, or None if one may be asked now."""
+    sources = list_sources(portal)
+    states = find_limit_states(sources)
+    if find_active_source(sources, states):
+        return None
+    return max(now, min(state.next_probe_at for state in states.values()))
+
+
+def make_mirror_address(url: str, portal: Portal, mirror: Portal) -> str:
+    """Return the address of a document at a mirror, or "" if the mirror does not have it.
+
+    What follows the portal's base address follows that of the mirror.
+    """
+    asked, base = urlsplit(url), urlsplit(portal.base_url)
+    folder = base.path.rpartition("/")[0] + "/"
+    if not asked.path.startswith(folder):
+        return ""
+    path = asked.path.removeprefix(folder)
+    root = mirror.base_url.partition("?")[0].rpartition("/")[0]
+    return f"{root}/{path}{'?' if asked.query else ''}{asked.query}"
+
+
+def describe_source(site: Site) -> SourceStatus:
+    """Return where the documents of the site come from at the moment.
+
+    One query if the portal responds, and three otherwise.
+    """
+    portal = site.portal
+    down = PortalLimitState.objects.down().filter(portal=portal).first()
+    if down is None:
+        return SourceStatus(SiteSourceKind.PORTAL, portal, portal)
+    sources = list_sources(portal)
+    active = find_active_source(sources, find_limit_states(sources))
+    kind = SiteSourceKind.MIRROR if active else SiteSourceKind.UPLOAD
+    return SourceStatus(kind, portal, active, down.next_probe_at)
+
+
+def find_sites_to_upload(sites: "QuerySet[Site]") -> "QuerySet[Site]":
+    """Return the sites of which neither the portal nor a mirror responds."""
+    closed = Q(limit_state=None) | Q(limit_state__breaker=BreakerState.CLOSED)
+    mirrored = Portal.objects.filter(closed, mirror_of__isnull=False).exclude(approved_origin="")
+    down = sites.filter(portal__limit_state__in=PortalLimitState.objects.down())
+    return down.exclude(portal__in=mirrored.values("mirror_of"))
