@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import groupby
+from itertools import chain, groupby
 from string import Formatter
 from typing import Protocol
 
@@ -80,6 +80,9 @@ def list_placeholders(wording: Wording) -> frozenset[str]:
     return frozenset(name for _, name, _, _ in Formatter().parse(text) if name)
 
 
+_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
+
+
 def format_sentences(
     code: str, facts: Facts, *, type_name: str = "", for_staff: bool = False
 ) -> Sentences:
@@ -116,10 +119,25 @@ def format_grouped_sentences(
             del facts["what"]
         filled_in.append(_filled_in(code, facts, pages, type_name=type_name, for_staff=for_staff))
     return Sentences(
-        what=" ".join(dict.fromkeys(each.what for each in filled_in)),
-        why=" ".join(dict.fromkeys(each.why for each in filled_in)),
-        do=" ".join(dict.fromkeys(each.do for each in filled_in)),
+        what=_join([each.what for each in filled_in]),
+        why=_join([each.why for each in filled_in]),
+        do=_join([each.do for each in filled_in]),
     )
+
+
+def _join(texts: Sequence[str]) -> str:
+    """Return different texts as one. Sentences with which all of them end stand once, at its end.
+
+    So "Fill in box 1. Upload it again." and the same for box 2 become three sentences.
+    """
+    different = [_SENTENCE_END.split(text) for text in dict.fromkeys(texts) if text]
+    if not different:
+        return ""
+    common = 0
+    while len(different) > 1 and len({tuple(each[-common - 1 :]) for each in different}) == 1:
+        common += 1
+    heads = chain.from_iterable(each[: len(each) - common] for each in different)
+    return " ".join([*heads, *different[0][len(different[0]) - common :]])
 
 
 def get_short_text(code: str) -> str:

@@ -315,7 +315,12 @@ def test_findings_with_different_facts_are_not_merged():
     result = format_grouped_sentences("SCHEMA_MISMATCH", found, type_name="Form FDA 1572")
     assert "Box 3 is empty" in result.what
     assert "Box 4 is empty" in result.what
+    assert result.what.count("See page 1.") == 1
     assert result.why == "The Form FDA 1572 is accepted only with all required entries."
+    assert result.do == (
+        "Fill in box 3. Fill in box 4. If there is nothing to name, write “None”. "
+        "Upload the form again."
+    )
 
 
 def test_old_findings_without_facts_can_always_be_grouped():
