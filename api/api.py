@@ -16,7 +16,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
 
-from api import batches, documents, packets, search, sites
+from api import batches, documents, jobs, packets, search, sites
 from api.http import auth, problems, request_bodies
 from api.http.problems import Problem, make_problem_response
 from api.uploads import deprecated_put, open_packets
@@ -66,6 +66,7 @@ def build() -> Interface:
         ("sites", sites.router),
         ("documents", documents.router),
         ("search", search.router),
+        ("jobs", jobs.router),
     ):
         interface.add_router(f"/{name}", router, tags=[name])
     for kind, handler in _ERROR_HANDLERS.items():

@@ -1,6 +1,7 @@
 """Serves `/batches`: lists submitted batches, and reports their progress and results."""
 
 import hashlib
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from django.db.models import Count, Q
@@ -10,24 +11,30 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from ninja import Path, Query, Router, Status
 from pydantic import Field
 
-from api.http import problems, visibility, waiting
+from api.http import keys, problems, request_bodies, submitters, visibility, waiting
 from api.http.auth import ApiRequest, Bearer
-from api.http.paging import Cursor, paginate
+from api.http.paging import NO_NUL, Cursor, paginate
 from api.http.problems import Problem
+from api.http.query_times import QueryTime
+from api.http.submitters import Submitter
 from api.schemas import (
-    NO_NUL,
     BatchLine,
     BatchList,
     BatchOut,
+    EstimateOut,
     ManifestOut,
     ProgressOut,
     ResultOut,
+    RetryIn,
     StuckSiteOut,
     make_responses,
 )
+from audit.estimates import Estimate
+from audit.ledger.actors import PERSON
 from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
 from ingestion.documents import batches, progress, results
 from ingestion.documents.progress import BatchProgress
+from ingestion.intake import retrying
 from ingestion.models import Batch
 from sites.models import ApiToken, TokenScope
 
@@ -41,6 +48,9 @@ class BatchFilter(Cursor):
 
     status: BatchState | None = None
     site: Annotated[str, Field(max_length=60, pattern=NO_NUL)] = ""
+    submitter: Submitter = ""
+    since: Annotated[QueryTime | None, Field(description="Submitted then or later.")] = None
+    until: Annotated[QueryTime | None, Field(description="Submitted before.")] = None
 
 
 @router.get(
@@ -58,7 +68,15 @@ def list_batches(
         rows = rows.filter(state=query.status)
     if query.site:
         rows = rows.filter(packets__site__site_id=query.site).distinct()
+    if query.submitter:
+        owner = submitters.find_owner(query.submitter)
+        rows = rows.filter(Q(submitted_as=owner) | Q(submitted_by__username=query.submitter))
+    if query.since:
+        rows = rows.filter(created_at__gte=query.since)
+    if query.until:
+        rows = rows.filter(created_at__lt=query.until)
     page = paginate(request, response, rows, query)
+    names = submitters.name_owners(_get_owner(batch) for batch in page.rows)
     # One query counts the documents of all batches on the page.
     is_divided = Q(documents__state=DocumentState.DIVIDED)  # its parts are counted
     settled = Count("documents", filter=Q(documents__state__in=SETTLED_STATES) & ~is_divided)
@@ -77,6 +95,7 @@ def list_batches(
                 id=batch.reference,
                 status=BatchState(batch.state),
                 source=batch.source,
+                submitter=names[_get_owner(batch)],
                 priority=batch.priority,
                 submitted_at=batch.created_at,
                 started_at=batch.started_at,
@@ -130,6 +149,43 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
         except batches.AlreadyFinal as error:
             raise Problem(409, f"There is nothing to cancel: {error}.") from None
     return make_batch_response(request, response, batch)
+
+
+@router.post(
+    "/{reference}/retries",
+    response=make_responses(BatchOut, 200, 202, errors=(400, 404, 409, 411, 413)),
+    auth=Bearer(TokenScope.SUBMIT, TokenScope.OPERATE),
+    summary="Retry the held documents and the failed downloads of a batch",
+    openapi_extra={
+        "parameters": [keys.OPENAPI_PARAMETER, waiting.OPENAPI_PARAMETER],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": request_bodies.add_schema(RetryIn)}},
+        },
+    },
+)
+def retry_batch(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
+    """Queue the held documents of a batch and its failed downloads again, with new attempts.
+
+    The batch keeps its state, and the status is 202 until these documents are settled.
+    """
+    token, key = request.auth, keys.read_key(request)
+    batch = find_batch(token, reference)
+    body = request_bodies.validate(RetryIn, request_bodies.read_json(request))
+    is_operator = token.user is not None and token.user.has_perm("ingestion.retry_document")
+    if batch.submitted_as != token.owner and not (token.may(TokenScope.OPERATE) and is_operator):
+        raise Problem(403, "Only the submitter of a batch and operations can retry it.")
+    try:
+        retrying.retry_batch(
+            batch,
+            by=token.actor,
+            owner=token.owner,
+            key=keys.qualify_key(token, key),
+            reason=body.reason,
+        )
+    except retrying.RetryRefused as error:
+        raise Problem(409, str(error)) from None
+    return make_accepted_response(request, response, batch)
 
 
 @router.get(
@@ -234,16 +290,27 @@ def _poll_seconds(current: BatchProgress) -> int:
     return min(max(round(current.seconds / 10), MIN_POLL_SECONDS), MAX_POLL_SECONDS)
 
 
+def describe_estimate(estimate: Estimate | None) -> EstimateOut | None:
+    """Return an estimate as responses state it."""
+    return EstimateOut(**asdict(estimate)) if estimate else None
+
+
+def _get_owner(batch: Batch) -> str:
+    """Return who submitted the batch, as rows name it."""
+    return f"{PERSON}{batch.submitted_by_id}" if batch.submitted_by_id else batch.submitted_as
+
+
 def _weak_etag(content: str) -> str:
     return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
 
 
 def _describe_batch(request: HttpRequest, batch: Batch, current: BatchProgress) -> BatchOut:
-    url = make_batch_url(request, batch)
+    url, owner = make_batch_url(request, batch), _get_owner(batch)
     return BatchOut(
         id=batch.reference,
         status=current.state,
         source=batch.source,
+        submitter=submitters.name_owners([owner])[owner],
         priority=batch.priority,
         submitted_at=batch.created_at,
         started_at=batch.started_at,
@@ -255,6 +322,7 @@ def _describe_batch(request: HttpRequest, batch: Batch, current: BatchProgress) 
             settled=current.settled,
             percentage=current.percentage,
             estimated_seconds_remaining=current.estimated_seconds_remaining,
+            estimate=describe_estimate(current.estimate),
         ),
         states=current.states,
         codes=current.codes,

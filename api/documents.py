@@ -11,11 +11,10 @@ from pydantic import Field
 from api import content
 from api.http import problems, request_bodies, visibility
 from api.http.auth import ApiRequest, Bearer
-from api.http.paging import MAX_ROW_NUMBER, Cursor, paginate
+from api.http.paging import MAX_ROW_NUMBER, NO_NUL, Cursor, paginate
 from api.http.problems import Problem
 from api.http.query_times import QueryTime
 from api.schemas import (
-    NO_NUL,
     DeclarationIn,
     DocumentLine,
     DocumentList,
@@ -253,6 +252,8 @@ def _describe_document(request: HttpRequest, document: Document) -> dict[str, An
         "entry_name": document.entry_name,
         "batch": document.batch.reference,
         "packet": document.packet.reference,
+        "attempt": document.attempt_number,
+        "next_attempt_at": document.waits_until,
         "received_at": document.received_at,
         "settled_at": document.settled_at,
         "url": _document_url(request, document),

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from api.http.paging import MAX_ROW_NUMBER
+from api.http.paging import MAX_ROW_NUMBER, NO_NUL
+from audit.background_jobs import AuditJob
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.documents.portal_sources import SiteSourceKind
@@ -43,7 +44,6 @@ Priority = Annotated[int, Field(ge=1, le=10, description="1 is the most urgent."
 SiteNumber = Annotated[
     str, Field(max_length=60, description="Can be left out with a site's token.")
 ]
-NO_NUL = r"^[^\x00]*$"  # PostgreSQL cannot store the character NUL
 TypeSlug = Annotated[str, Field(max_length=40)]
 PersonName = Annotated[str, Field(max_length=120, pattern=PRINTABLE_PATTERN)]
 
@@ -149,6 +149,14 @@ class OpenPacketOut(Schema):
     submit_url: str
 
 
+class EstimateOut(Schema):
+    """The seconds until the end. Of ten estimates, about eight are between `low` and `high`."""
+
+    low: int
+    likely: int
+    high: int
+
+
 class ProgressOut(Schema):
     """Describes the progress of a batch.
 
@@ -162,7 +170,13 @@ class ProgressOut(Schema):
     files: Annotated[int, Field(description="Files as they were received.")]
     settled: int
     percentage: int
-    estimated_seconds_remaining: int | None
+    estimated_seconds_remaining: Annotated[
+        int | None, Field(description="The same as `likely` of `estimate`; 0 for a final batch.")
+    ]
+    estimate: Annotated[
+        EstimateOut | None,
+        Field(description="Null if the batch is final, or the pace is not known yet."),
+    ]
 
 
 class StuckSiteOut(Schema):
@@ -183,6 +197,7 @@ class BatchLine(Schema):
     id: str
     status: BatchState
     source: str
+    submitter: str
     priority: int
     submitted_at: datetime
     started_at: datetime | None
@@ -198,6 +213,7 @@ class BatchOut(Schema):
     id: str
     status: BatchState
     source: str
+    submitter: str
     priority: int
     submitted_at: datetime
     started_at: datetime | None
@@ -214,6 +230,83 @@ class BatchOut(Schema):
     packets: list[str]
     url: str
     manifest_url: str
+
+
+class RetryIn(Schema):
+    """Why a batch is retried."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    reason: Annotated[
+        str,
+        Field(
+            min_length=MIN_REASON_CHARACTERS,
+            max_length=MAX_DECISION_REASON_CHARACTERS,
+            pattern=NO_NUL,
+            description="Recorded in the ledger.",
+        ),
+    ]
+
+
+class JobIn(Schema):
+    """A request for a background job. Each kind has its own parameters (docs/api.md)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Annotated[str, Field(max_length=40, pattern=NO_NUL)]
+    parameters: dict[str, Any] = {}
+    priority: Priority = 5
+
+
+class JobProgressOut(Schema):
+    """Describes the progress of a job. The unit of `done` and `total` depends on the kind."""
+
+    done: int
+    total: Annotated[int, Field(description="0 until it is known.")]
+    percentage: int
+    estimate: Annotated[
+        EstimateOut | None,
+        Field(description="Null if the job has ended, or nothing is known about its duration."),
+    ]
+
+
+class JobLine(Schema):
+    """A background job in a list."""
+
+    id: int
+    kind: str
+    status: AuditJob.State
+    submitter: str
+    priority: int
+    submitted_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    url: str
+
+
+class JobOut(JobLine):
+    """Describes a background job, with its progress, then its result."""
+
+    parameters: Annotated[
+        dict[str, Any] | None,
+        Field(description="Complete, and null without the permission to request this kind."),
+    ]
+    attempts: Annotated[int, Field(description="How often a worker has started it.")]
+    progress: JobProgressOut
+    cancel_requested_at: datetime | None
+    error: Annotated[str, Field(description="Why it failed.")]
+    result: Annotated[
+        dict[str, Any] | None,
+        Field(description="Null until it is done, and without the permission of its kind."),
+    ]
+    file_url: Annotated[str | None, Field(description="The file that the job wrote, if any.")]
+
+
+class JobList(Schema):
+    """Describes one page of jobs. `next` is the absolute URL of the next page."""
+
+    items: list[JobLine]
+    next: str | None
 
 
 class BatchList(Schema):
@@ -352,6 +445,13 @@ class DocumentLine(Schema):
     entry_name: Annotated[str, Field(description='The path of this file in its container, or "".')]
     batch: str
     packet: str
+    attempt: Annotated[
+        int | None,
+        Field(description="The number of the attempt that runs or comes next. Null if settled."),
+    ]
+    next_attempt_at: Annotated[
+        datetime | None, Field(description="Not before this time. Null: as soon as possible.")
+    ]
     received_at: datetime
     settled_at: datetime | None
     url: str

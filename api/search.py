@@ -9,9 +9,9 @@ from pydantic import Field
 
 from api.http import visibility
 from api.http.auth import ApiRequest, Bearer
-from api.http.paging import Cursor, set_next_link
+from api.http.paging import NO_NUL, Cursor, set_next_link
 from api.http.problems import Problem
-from api.schemas import NO_NUL, SearchList, SearchResultOut, make_responses
+from api.schemas import SearchList, SearchResultOut, make_responses
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
 from ingestion.search import selection

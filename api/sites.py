@@ -10,10 +10,9 @@ from pydantic import Field
 from api import batches
 from api.http import keys, problems, visibility, waiting
 from api.http.auth import ApiRequest, Bearer
-from api.http.paging import Cursor, paginate
+from api.http.paging import NO_NUL, Cursor, paginate
 from api.http.problems import Problem
 from api.schemas import (
-    NO_NUL,
     BatchOut,
     GapOut,
     ReadinessOut,

@@ -5,6 +5,13 @@ outbox, written with it, is delivered by running the job: the outbox decides whi
 and runs it again if that worker dies. A job that raises an exception has failed and is not run
 again. A job whose worker died `MAX_ATTEMPTS` times has failed too.
 
+A job that a person or a program requested is on record: its request, its cancellation and its end
+are ledger entries. Jobs that the software schedules for itself are not, because their effects are.
+
+A waiting job is cancelled at once. A running one is asked to stop: its heartbeat finds the request,
+and the next `report_progress()` or `check_cancelled()` of its work raises JobCancelled. A job that
+ends before it notices the request keeps its result.
+
 The kinds of jobs are registered at start in one place (`ingestion.registrations`), so that each
 process knows all of them. A worker leaves a job of a kind that it does not know, or that cannot run
 on its host, to other workers.
@@ -18,24 +25,41 @@ import hashlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import DatabaseError, connections, transaction
+from django.db import DatabaseError, IntegrityError, connections, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import ngettext
 
-from audit import outbox
+from audit import estimates, outbox
+from audit.estimates import Estimate
+from audit.ledger import actors
+from audit.ledger.actors import SYSTEM, Actor
+from audit.ledger.chain import NotCanonical
+from audit.ledger.log import LedgerError, ledger, record
 from audit.models import AuditJob, OutboxMessage
 from audit.outbox import Delivery, DeliveryPolicy, LeaseExpired, MessageKind, NothingToDeliver
 
 __all__ = [
     "AuditJob",
     "ExplainedFailure",
+    "JobAlreadyEnded",
+    "JobCancelled",
+    "JobKeyReused",
+    "TooManyJobs",
+    "cancel_job",
+    "check_cancelled",
+    "estimate_job",
     "find_job",
+    "get_requester",
+    "list_jobs",
     "list_latest_jobs",
     "list_registered_kinds",
     "maintain_jobs",
@@ -47,6 +71,7 @@ __all__ = [
     "request_job",
     "run_next_job",
     "schedule_job",
+    "wait_until_ended",
 ]  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -60,6 +85,15 @@ HEARTBEAT_SECONDS = 1.0
 HEARTBEAT_TIMEOUT = timedelta(minutes=1)  # a worker without a heartbeat for so long counts as dead
 WAKE_UP_INTERVAL = timedelta(seconds=30)  # between two wakeups for the same job
 SYSTEM_ACTOR = "system:worker"
+SYSTEM_WORKER = Actor(SYSTEM_ACTOR)
+PRIORITIES = range(1, 11)  # 1 is the most urgent
+DEFAULT_PRIORITY = 5
+# A job waits as if it had been due so much earlier for each step of priority, so that jobs of low
+# priority come first after they have waited long enough.
+PRIORITY_STEP = timedelta(minutes=5)
+MAX_OPEN_JOBS = 20  # of one owner
+MAX_PACE_SAMPLES = 20  # earlier jobs from which the duration is estimated
+MIN_ALIKE_SAMPLES = 3  # with fewer jobs of the same arguments, all jobs of the kind are samples
 
 # A job that raises is not run again, so these waits bound nothing.
 RETRY = DeliveryPolicy(timedelta(0), timedelta(0), max_attempts=MAX_ATTEMPTS)
@@ -70,9 +104,39 @@ class ExplainedFailure(Exception):
     """A job cannot be done, and the message tells people why. Pages show it as it is."""
 
 
-_works: dict[str, Work] = {}
+class JobCancelled(Exception):
+    """The job was cancelled, or its lease was lost. Its work ends, and cleans up behind it."""
+
+
+class JobAlreadyEnded(Exception):
+    """The job has ended, so it cannot be cancelled."""
+
+
+class JobKeyReused(Exception):
+    """The idempotency key was used for another job, and nothing was registered."""
+
+
+class TooManyJobs(Exception):
+    """The owner has MAX_OPEN_JOBS jobs that have not ended, and nothing was registered."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """Describes how jobs of one kind are run, measured and removed."""
+
+    name: str
+    work: Work
+    #: Returns how many units of work the arguments ask for, in the unit of `report_progress`.
+    measure: Callable[[Mapping[str, Any]], int] | None = None
+    #: Removes the files of a job before its row is removed.
+    discard: Callable[[AuditJob], object] = lambda _job: None
+
+
+_kinds: dict[str, JobKind] = {}
 _wakeups: list[Wakeup] = []
 _State = AuditJob.State
+_OPEN = (_State.WAITING, _State.RUNNING)
+_CANCEL_COLUMNS = ["cancel_requested_at", "cancel_requested_by", "cancel_requested_role"]
 
 
 def register_wakeup(wakeup: Wakeup) -> None:
@@ -80,12 +144,20 @@ def register_wakeup(wakeup: Wakeup) -> None:
     _wakeups[:] = [wakeup]
 
 
-def register_kind(name: str, work: Work, *, can_work: Callable[[], bool] = lambda: True) -> None:
+def register_kind(
+    name: str,
+    work: Work,
+    *,
+    can_work: Callable[[], bool] = lambda: True,
+    measure: Callable[[Mapping[str, Any]], int] | None = None,
+    discard: Callable[[AuditJob], object] = lambda _job: None,
+) -> None:
     """Run jobs of this kind with `work`, which returns the job's result.
 
-    A host on which `can_work` returns False leaves these jobs to other hosts.
+    A host on which `can_work` returns False leaves these jobs to other hosts. `measure` and
+    `discard` are those of `JobKind`.
     """
-    _works[name] = work
+    _kinds[name] = JobKind(name, work, measure, discard)
     outbox.register_kinds(
         MessageKind(f"{_PREFIX}{name}", None, RETRY, lease=HEARTBEAT_TIMEOUT, can_deliver=can_work)
     )
@@ -93,17 +165,78 @@ def register_kind(name: str, work: Work, *, can_work: Callable[[], bool] = lambd
 
 def list_registered_kinds() -> list[str]:
     """Return the names of all kinds that this process knows."""
-    return sorted(_works)
+    return sorted(_kinds)
 
 
-def request_job(kind: str, arguments: Mapping[str, Any], actor: str) -> AuditJob:
+def request_job(
+    kind: str,
+    arguments: Mapping[str, Any],
+    by: Actor,
+    *,
+    owner: str = "",
+    priority: int = DEFAULT_PRIORITY,
+    idempotency_key: str = "",
+) -> AuditJob:
     """Create a job that is due at once. A worker is woken when the transaction has committed.
 
-    Raises ValueError for a kind that is not registered.
+    `owner` is who may read and cancel it, by default `by`. With an idempotency key, an equal
+    request returns the same job. The request of a person or a program is recorded in the ledger.
+
+    Raises JobKeyReused, TooManyJobs, and ValueError for a kind that is not registered.
     """
-    job = _create(kind, arguments, actor, key="", due_at=timezone.now())
+    owner = owner or by.name
+    request = [kind, arguments, priority, owner]
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    if same := _find_by_key(idempotency_key, digest):
+        return same
+    is_on_record = not by.name.startswith(SYSTEM)
+    if is_on_record and list_jobs().filter(owner=owner, state__in=_OPEN).count() >= MAX_OPEN_JOBS:
+        raise TooManyJobs(f"{MAX_OPEN_JOBS} jobs of {owner} have not ended")
+    try:
+        # Jobs of the software may be requested inside a transaction of any kind.
+        with ledger() if is_on_record else transaction.atomic():
+            job = _create(
+                kind,
+                arguments,
+                by,
+                due_at=timezone.now(),
+                owner=owner,
+                priority=priority,
+                idempotency_key=idempotency_key or None,
+                request_digest=digest,
+            )
+            if is_on_record:
+                asked = {"kind": kind, "arguments": dict(arguments), "priority": priority}
+                record("job.requested", subject=_subject(job), by=by, detail=asked)
+    except IntegrityError:  # The same request was received twice, and the other was first.
+        if same := _find_by_key(idempotency_key, digest):
+            return same
+        raise
     transaction.on_commit(maintain_jobs)
     return job
+
+
+def cancel_job(job: AuditJob, by: Actor) -> None:
+    """Request the cancellation of a job, and update `job`. A second call changes nothing.
+
+    A job that no worker has is CANCELLED when this returns. The caller decides whether `by` may
+    cancel it. Raises JobAlreadyEnded.
+    """
+    with ledger():
+        message = _messages_of(job).select_for_update().first()
+        row = AuditJob.objects.select_for_update().get(pk=job.pk)
+        if row.is_final:
+            raise JobAlreadyEnded(f"job {row.pk} is {row.state} already")
+        if row.cancel_requested_at is None:
+            row.cancel_requested_at = timezone.now()
+            row.cancel_requested_by = actors.add_process(by.name)
+            row.cancel_requested_role = by.role
+            row.save(update_fields=_CANCEL_COLUMNS)
+            record("job.cancel_requested", subject=_subject(row), by=by, detail={"kind": row.kind})
+        if message is None or message.state != OutboxMessage.State.CLAIMED:
+            _messages_of(row).delete()
+            _end_as_cancelled(row, timezone.now())
+    job.refresh_from_db()
 
 
 def schedule_job(
@@ -118,7 +251,26 @@ def schedule_job(
     key = hashlib.sha256(text.encode()).hexdigest()
     if shared := outbox.share(f"{_PREFIX}{kind}", key):
         return _job_of(shared)
-    return _create(kind, arguments, SYSTEM_ACTOR, key=key, due_at=timezone.now() + delay)
+    return _create(kind, arguments, SYSTEM_WORKER, key=key, due_at=timezone.now() + delay)
+
+
+def list_jobs() -> "QuerySet[AuditJob]":
+    """Return the jobs of all kinds. The caller selects those that its user may see."""
+    return AuditJob.objects.all()
+
+
+def wait_until_ended(job: AuditJob, seconds: float) -> None:
+    """Wait until a job has ended, at most `seconds`, and read its row again."""
+    until, delay = time.monotonic() + seconds, 0.05
+    while not job.is_final and (left := until - time.monotonic()) > 0:
+        time.sleep(min(delay, left))
+        delay = min(delay * 1.5, 1.0)
+        job.refresh_from_db()
+
+
+def get_requester(job: AuditJob) -> Actor:
+    """Return who requested the job. Early releases stored the role among the arguments."""
+    return Actor(job.asked_by, job.asked_role or job.arguments.get("role", ""))
 
 
 def find_job(kind: str, pk: int) -> AuditJob | None:
@@ -132,12 +284,46 @@ def list_latest_jobs(kind: str, count: int) -> list[AuditJob]:
 
 
 def report_progress(job: AuditJob, done: int, total: int) -> None:
-    """Note how much of a job is done. The next heartbeat writes it, in a transaction of its own."""
+    """Note how much of a job is done. The next heartbeat writes it, in a transaction of its own.
+
+    Raises JobCancelled if the job has to stop.
+    """
     job.done, job.total = done, total
+    check_cancelled(job)
+
+
+def check_cancelled(job: AuditJob) -> None:
+    """Raise JobCancelled if the job has to stop: it was cancelled, or another worker has it."""
+    if job.is_stop_requested:
+        raise JobCancelled(str(job))
+
+
+def estimate_job(job: AuditJob) -> Estimate | None:
+    """Estimate the seconds until a job ends, from earlier jobs of its kind and its own progress.
+
+    If it waits, the upper bound contains the open jobs that come before it, as if one worker ran
+    them all. Returns None if the job has ended, or nothing is known about its kind.
+    """
+    if job.is_final:
+        return None
+    own = _estimate_work(job)
+    if own is None or job.state == _State.RUNNING:
+        return own
+    ahead = 0
+    turns = dict(
+        OutboxMessage.objects.filter(kind__in=_message_kinds())
+        .exclude(state=OutboxMessage.State.DEAD)
+        .values_list("payload__job", "turn_at")
+    )
+    before = [key for key, turn in turns.items() if job.pk in turns and turn < turns[job.pk]]
+    for other in AuditJob.objects.filter(pk__in=before, state__in=_OPEN):
+        estimate = _estimate_work(other)
+        ahead += estimate.high if estimate else 0
+    return Estimate(own.low, own.likely, own.high + ahead)
 
 
 def run_next_job(*, worker: str = "", beat: Beat = lambda: None) -> bool:
-    """Run the job that has been due for longest and that this host can run.
+    """Run the next job that is due and that this host can run, in the order of priority and time.
 
     `worker` names the worker. `beat` is called about once a second, in another thread. Returns
     False if no job is due.
@@ -174,10 +360,30 @@ def maintain_jobs(now: datetime | None = None) -> None:
 def remove_old_jobs(before: datetime) -> int:
     """Remove finished jobs of the system that ended before that time. Returns how many.
 
-    Jobs that a person requested stay, and so do failed ones. A verification has a row of its own.
+    Jobs that a person requested stay, and so do failed ones (`remove_expired_jobs`). A verification
+    has a row of its own.
     """
     done = AuditJob.objects.filter(state=_State.DONE, asked_by=SYSTEM_ACTOR, finished_at__lt=before)
     return done.delete()[0]
+
+
+def remove_expired_jobs(before: datetime) -> int:
+    """Remove all jobs that ended before that time, with their files. Returns how many.
+
+    The removal of a job that is on record is recorded, too.
+    """
+    ended = AuditJob.objects.exclude(state__in=_OPEN).filter(finished_at__lt=before)
+    removed = 0
+    for job in ended.order_by("pk"):
+        if kind := _kinds.get(job.kind):
+            kind.discard(job)
+        with ledger():
+            if not job.asked_by.startswith(SYSTEM):
+                detail = {"kind": job.kind, "state": job.state}
+                record("job.removed", subject=_subject(job), by=SYSTEM_WORKER, detail=detail)
+            job.delete()
+        removed += 1
+    return removed
 
 
 def recover_jobs_of(worker: str) -> None:
@@ -188,17 +394,79 @@ def recover_jobs_of(worker: str) -> None:
 
 
 def _message_kinds() -> list[str]:
-    return [f"{_PREFIX}{name}" for name in _works]
+    return [f"{_PREFIX}{name}" for name in _kinds]
+
+
+def _messages_of(job: AuditJob) -> "QuerySet[OutboxMessage]":
+    return OutboxMessage.objects.filter(kind=f"{_PREFIX}{job.kind}", payload__job=job.pk)
+
+
+def _subject(job: AuditJob) -> str:
+    return f"job:{job.pk}"
+
+
+def _find_by_key(idempotency_key: str, digest: str) -> AuditJob | None:
+    """Return the job of a key. Raises JobKeyReused if it was for another request."""
+    if not idempotency_key:
+        return None
+    job = AuditJob.objects.filter(idempotency_key=idempotency_key).first()
+    if job is not None and job.request_digest != digest:
+        raise JobKeyReused(f"the key {idempotency_key!r} was used for another job")
+    return job
+
+
+def _estimate_work(job: AuditJob) -> Estimate | None:
+    """Estimate the seconds of work that a job still needs, without the time that it waits."""
+    kind = _kinds.get(job.kind)
+    measure = kind.measure if kind else None
+    ended = AuditJob.objects.filter(kind=job.kind, state=_State.DONE).order_by("-pk")
+    columns = ("started_at", "finished_at", "total")
+    alike = list(ended.filter(arguments=job.arguments).values_list(*columns)[:MAX_PACE_SAMPLES])
+    if len(alike) < MIN_ALIKE_SAMPLES:
+        alike = list(ended.values_list(*columns)[:MAX_PACE_SAMPLES])
+    seconds = [
+        (finished - started).total_seconds() / (max(total, 1) if measure else 1)
+        for started, finished, total in alike
+        if started and finished
+    ]
+    elapsed = 0.0
+    if job.state == _State.RUNNING and job.started_at:
+        elapsed = (timezone.now() - job.started_at).total_seconds()
+    if measure:
+        total = max(job.total or measure(job.arguments), 1)
+        return estimates.estimate_remaining(seconds, total=total, done=job.done, elapsed=elapsed)
+    done = job.done / job.total if job.total else 0.0
+    return estimates.estimate_remaining(seconds, total=1, done=done, elapsed=elapsed)
 
 
 def _create(
-    kind: str, arguments: Mapping[str, Any], actor: str, *, key: str, due_at: datetime
+    kind: str,
+    arguments: Mapping[str, Any],
+    by: Actor,
+    *,
+    due_at: datetime,
+    key: str = "",
+    priority: int = DEFAULT_PRIORITY,
+    **columns: Any,
 ) -> AuditJob:
-    if kind not in _works:
+    if kind not in _kinds:
         raise ValueError(f"there is no kind of job {kind!r}")
     with transaction.atomic():
-        job = AuditJob.objects.create(kind=kind, arguments=dict(arguments), asked_by=actor)
-        message = outbox.post(f"{_PREFIX}{kind}", {"job": job.pk}, key=key, due_at=due_at)
+        job = AuditJob.objects.create(
+            kind=kind,
+            arguments=dict(arguments),
+            asked_by=by.name,
+            asked_role=by.role,
+            priority=priority,
+            **{"owner": by.name, **columns},
+        )
+        message = outbox.post(
+            f"{_PREFIX}{kind}",
+            {"job": job.pk},
+            key=key,
+            due_at=due_at,
+            precedence=(DEFAULT_PRIORITY - priority) * PRIORITY_STEP,
+        )
         if message.payload["job"] != job.pk:  # Another process scheduled the same just now.
             job.delete()
             return _job_of(message)
@@ -215,18 +483,13 @@ def _run(delivery: Delivery, beat: Beat) -> None:
     The end of the job and the end of its message are one transaction. It is rolled back if this
     worker counted as dead meanwhile, because another worker runs the job then.
     """
-    with transaction.atomic():
-        delivery.extend()
-        job = AuditJob.objects.filter(pk=delivery.payload["job"]).exclude(state=_State.DONE).first()
-        if job is None:
-            raise NothingToDeliver
-        job.state, job.started_at, job.error = _State.RUNNING, timezone.now(), ""
-        job.done = job.total = 0
-        job.attempts += 1
-        job.save(update_fields=["state", "started_at", "error", "done", "total", "attempts"])
+    job = _begin(delivery)
     try:
         with _heartbeat(delivery, job, beat):
-            result = _works[job.kind](job)
+            check_cancelled(job)
+            result = _kinds[job.kind].work(job)
+    except JobCancelled:
+        job.state = _State.CANCELLED
     except Exception as error:  # A fault of one job must not stop the worker.
         logger.exception("%s failed", job)
         job.state = _State.FAILED
@@ -235,9 +498,64 @@ def _run(delivery: Delivery, beat: Beat) -> None:
     else:
         job.state, job.result = _State.DONE, dict(result)
     job.finished_at = timezone.now()
+    _save_end(delivery, job)
+
+
+def _begin(delivery: Delivery) -> AuditJob:
+    """Return the job of a message, which is RUNNING now. Raises NothingToDeliver if it has ended.
+
+    Raises LeaseExpired.
+    """
     with transaction.atomic():
-        delivery.complete()
-        job.save(update_fields=["state", "error", "result", "done", "total", "finished_at"])
+        delivery.extend()
+        rows = AuditJob.objects.exclude(state__in=(_State.DONE, _State.CANCELLED))
+        job = rows.filter(pk=delivery.payload["job"]).first()
+        if job is None:
+            raise NothingToDeliver
+        job.state, job.started_at, job.error = _State.RUNNING, timezone.now(), ""
+        job.done = job.total = 0
+        job.attempts += 1
+        job.save(update_fields=["state", "started_at", "error", "done", "total", "attempts"])
+    job.is_stop_requested = job.cancel_requested_at is not None
+    return job
+
+
+def _save_end(delivery: Delivery, job: AuditJob) -> None:
+    """Store the end of a job with its entry, or without it if the ledger refuses the entry.
+
+    So the verification of a broken ledger ends, too. Raises LeaseExpired.
+    """
+    columns = ["state", "error", "result", "done", "total", "finished_at"]
+    try:
+        with ledger():
+            delivery.complete()
+            job.save(update_fields=columns)
+            _record_end(job)
+    except (LedgerError, NotCanonical, DatabaseError, ValueError):
+        logger.exception("the end of %s could not be recorded in the ledger", job)
+        with transaction.atomic():
+            delivery.complete()
+            job.save(update_fields=columns)
+
+
+def _record_end(job: AuditJob) -> None:
+    """Record the end of a job that is on record. Call it inside `ledger()`."""
+    if job.asked_by.startswith(SYSTEM) and not job.cancel_requested_by:
+        return
+    by = SYSTEM_WORKER
+    if job.state == _State.CANCELLED and job.cancel_requested_by:
+        by = Actor(job.cancel_requested_by, job.cancel_requested_role)
+    detail = {"kind": job.kind, "attempts": job.attempts}
+    if job.error:
+        detail["error"] = job.error
+    record(f"job.{job.state}", subject=_subject(job), by=by, detail=detail)
+
+
+def _end_as_cancelled(job: AuditJob, now: datetime) -> None:
+    """Cancel a job that no worker has. Call it inside `ledger()`."""
+    job.state, job.finished_at = _State.CANCELLED, now
+    job.save(update_fields=["state", "finished_at"])
+    _record_end(job)
 
 
 @contextmanager
@@ -266,29 +584,42 @@ def _write_heartbeat(delivery: Delivery, job: AuditJob) -> None:
     try:
         with transaction.atomic():
             delivery.extend()
-            AuditJob.objects.filter(pk=job.pk).update(done=job.done, total=job.total)
+            row = AuditJob.objects.filter(pk=job.pk)
+            row.update(done=job.done, total=job.total)
+            if row.filter(cancel_requested_at__isnull=False).exists():
+                job.refresh_from_db(fields=_CANCEL_COLUMNS)  # who is named by the last entry
+                job.is_stop_requested = True
     except LeaseExpired:
         logger.warning("%s was given to another worker meanwhile", job)
+        job.is_stop_requested = True
     except DatabaseError:
         logger.warning("the heartbeat of %s could not be written", job, exc_info=True)
 
 
 def _release(message: OutboxMessage, now: datetime) -> None:
-    """End the claim of a dead worker: its job waits again, or has failed."""
-    with transaction.atomic():
+    """End the claim of a dead worker: its job waits again, or it is cancelled, or has failed."""
+    with ledger():
         if not outbox.release(message, now):
             return
-        job = AuditJob.objects.filter(pk=message.payload["job"])
-        if message.state == OutboxMessage.State.WAITING:
-            job.update(state=_State.WAITING)
+        job = AuditJob.objects.filter(pk=message.payload["job"]).first()
+        if job is None or job.is_final:
+            return
+        if job.cancel_requested_at:
+            message.delete()
+            _end_as_cancelled(job, now)
+        elif message.state == OutboxMessage.State.WAITING:
+            job.state = _State.WAITING
+            job.save(update_fields=["state"])
         else:
             sentence = ngettext(
                 "Its worker died {n} time. The logs of the worker hosts may show the reason.",
                 "Its worker died {n} times. The logs of the worker hosts may show the reason.",
                 message.attempts,
             )
-            error = sentence.format(n=message.attempts)
-            job.update(state=_State.FAILED, error=error, finished_at=now)
+            job.state, job.error = _State.FAILED, sentence.format(n=message.attempts)
+            job.finished_at = now
+            job.save(update_fields=["state", "error", "finished_at"])
+            _record_end(job)
 
 
 def _claim_wakeup(message: OutboxMessage, now: datetime) -> bool:

@@ -9,6 +9,7 @@ explanation. The database refuses those that bypass the ORM (`audit.ledger.appen
 from typing import Any, ClassVar, NoReturn
 
 from django.db import models
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -279,7 +280,7 @@ class AuditReview(_InsertOnlyModel):
 
 
 class AuditJob(models.Model):
-    """Stores a verification or an export that a worker runs, with its progress and its result.
+    """Stores work that a worker does in the background, with its progress and its result.
 
     `audit.background_jobs` writes it. A message of the outbox says when it is due and who runs it.
     """
@@ -291,10 +292,18 @@ class AuditJob(models.Model):
         RUNNING = "running", _("in progress")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
 
     kind = models.CharField(max_length=40)
     arguments = models.JSONField(default=dict)
     asked_by = models.CharField(max_length=200)  # an actor, as in the ledger
+    asked_role = models.CharField(max_length=200, blank=True, db_default="")
+    # The person, site or client: all tokens of one owner may read and cancel the job. Jobs of early
+    # releases have none, and belong to `asked_by`.
+    owner = models.CharField(max_length=200, blank=True, db_default="")
+    priority = models.PositiveSmallIntegerField(default=5, db_default=5)  # 1 is the most urgent
+    idempotency_key = models.CharField(max_length=200, unique=True, null=True, blank=True)
+    request_digest = models.CharField(max_length=64, blank=True, db_default="")
     state = models.CharField(max_length=20, choices=State, default=State.WAITING)
     done = models.BigIntegerField(default=0)  # of `total`, in the kind's own unit
     total = models.BigIntegerField(default=0)  # 0: not known
@@ -304,12 +313,34 @@ class AuditJob(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)
+    cancel_requested_by = models.CharField(max_length=200, blank=True, db_default="")
+    cancel_requested_role = models.CharField(max_length=200, blank=True, db_default="")
+
+    is_stop_requested = False  # in the process that runs the job: its work has to end
 
     class Meta:
         ordering = ["-pk"]
+        verbose_name = _("background job")
+        permissions = [
+            ("cancel_job", "Can cancel anybody's background jobs"),
+            ("verify_archive", "Can verify the archive"),
+            ("create_backup", "Can create backups"),
+        ]
+        indexes = [models.Index(fields=["kind", "state"], name="jobs_by_kind")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}: {self.state}"
+
+    @property
+    def is_final(self) -> bool:
+        """Return whether the job has ended, with or without a result."""
+        return self.state not in {self.State.WAITING, self.State.RUNNING}
+
+    @property
+    def is_being_cancelled(self) -> bool:
+        """Return whether a cancellation was requested and the job has not ended."""
+        return self.cancel_requested_at is not None and not self.is_final
 
 
 class OutboxMessage(models.Model):
@@ -336,6 +367,8 @@ class OutboxMessage(models.Model):
     correlation_id = models.UUIDField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now)
+    # `claim_next` takes messages in this order: later than `due_at` for those that are less urgent.
+    turn_at = models.DateTimeField(default=timezone.now, db_default=Now())
     expires_at = models.DateTimeField(null=True)  # from then on it is out of date
     claim_id = models.UUIDField(null=True)  # the fencing token of the claim
     claimed_by = models.CharField(max_length=200, blank=True)  # the worker that has or had it

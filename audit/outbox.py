@@ -184,6 +184,7 @@ def post(
     key: str = "",
     ordering_key: str = "",
     due_at: datetime | None = None,
+    precedence: timedelta = timedelta(0),
 ) -> OutboxMessage:
     """Write a message in the current transaction, and return it.
 
@@ -193,6 +194,9 @@ def post(
 
     Messages of one kind with the same `ordering_key` are delivered one at a time and in the order
     in which they were written.
+
+    `claim_next` takes the message as if it had been due earlier by `precedence`, which may be
+    negative. So an urgent message comes first, and another one does not wait for ever.
 
     Raises ValueError for a kind that is not registered.
     """
@@ -207,6 +211,7 @@ def post(
         "correlation_id": get_correlation_id(),
         "created_at": now,
         "due_at": due_at or now,
+        "turn_at": (due_at or now) - precedence,
         "expires_at": now + lifetime if lifetime else None,
     }
     try:
@@ -263,14 +268,14 @@ def deliver_each_minute() -> DeliveryResult:
 
 
 def claim_next(kinds: Iterable[str], *, by: str = "") -> Delivery | None:
-    """Claim the message of these kinds that has been due for longest and that this host can do.
+    """Claim the message of these kinds whose turn it is and that this host can do.
 
     `by` names the worker. Returns None if nothing is due.
     """
     due = OutboxMessage.objects.filter(
         state=State.WAITING, kind__in=_deliverable(kinds), due_at__lte=timezone.now()
     )
-    for pk in list(due.order_by("due_at", "pk").values_list("pk", flat=True)[:CLAIM_CANDIDATES]):
+    for pk in list(due.order_by("turn_at", "pk").values_list("pk", flat=True)[:CLAIM_CANDIDATES]):
         if claimed := _claim(pk, by=by):
             return claimed
     return None

@@ -450,6 +450,10 @@ AUDIT_UNANCHORED_SECONDS = env.int("AUDIT_UNANCHORED_SECONDS", default=3600)
 # The user who started this process, for the entries of commands (ICH E6(R3) 4.2.2(a)).
 OS_USER = env.str("SUDO_USER", default="") or env.str("USER", default=f"uid {os.getuid()}")
 EXPORT_DIR = Path(env.str("EXPORT_DIR", default=str(DATA_DIR / "exports")))
+# Folders for jobs. None: no such jobs are accepted, and this host runs none.
+BACKUP_DIR = Path(folder) if (folder := env.str("BACKUP_DIR", default="")) else None
+ASSESSMENT_DIR = Path(folder) if (folder := env.str("ASSESSMENT_DIR", default="")) else None
+JOB_RETENTION_DAYS = env.int("JOB_RETENTION_DAYS", default=365)  # of ended jobs; 0: no limit
 # The retention of documents after the end of their study: EU 536/2014, article 58.
 RETENTION_YEARS = env.int("RETENTION_YEARS", default=25)
 AUDIT_REVIEW_DAYS = env.int(

@@ -9,16 +9,15 @@ from django.apps import apps
 from django.db.models.signals import post_migrate, post_save
 
 from audit import background_jobs, outbox
-from audit.export import job as export_job
 from audit.export import package
 from audit.ledger import log
 from audit.signing import anchors
-from audit.verification import runs, verify
-from ingestion import checks, notifications, roles
+from audit.verification import verify
+from ingestion import checks, job_kinds, notifications, roles
 from ingestion.assessment import criteria_checks, records
 from ingestion.dispatch import queue_checks, schedules, task_context, wakeup_transport
 from ingestion.documents import inert_renditions, search_index
-from ingestion.learning import activation, rejudgement, training
+from ingestion.learning import activation
 from ingestion.operations import (
     alert_checks,
     alerts,
@@ -29,7 +28,7 @@ from ingestion.operations import (
 )
 from ingestion.review import signature_payload
 from ingestion.rules.document_types import RULES_VERSION
-from ingestion.storage import archive_verification, bucket_checks, object_locks
+from ingestion.storage import bucket_checks, object_locks
 from sites import account_notices, retention
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
@@ -46,15 +45,7 @@ def register_all() -> None:
     verify.register_check(activation.verify_models)
     verify.register_check(roles.check_installed_roles)
     background_jobs.register_wakeup(wakeup_transport.wake_worker_for_job)
-    background_jobs.register_kind(runs.KIND, runs.run_check_job)
-    background_jobs.register_kind(
-        export_job.KIND, export_job.run_export_job, can_work=export_job.can_export_here
-    )
-    background_jobs.register_kind(
-        archive_verification.KIND, archive_verification.run_verification_job
-    )
-    background_jobs.register_kind(training.KIND, training.run_training_job)
-    background_jobs.register_kind(rejudgement.KIND, rejudgement.run_rejudgement_job)
+    job_kinds.register()
     background_jobs.register_kind(object_locks.JOB_KIND, object_locks.run_lock_job)
     background_jobs.register_kind(inert_renditions.JOB_KIND, inert_renditions.run_rendition_job)
     outbox.register_kinds(

@@ -55,6 +55,8 @@ _REVIEW_ACCESS = _permissions("review", "clinical_sites.user")
 _VIEW_TRAIL = _permissions("view", "audit.entry", "audit.auditreview")
 _REVIEW_TRAIL = _permissions("add", "audit.auditreview")
 _VERIFY_AND_EXPORT_TRAIL = _permissions("check export", "audit.ledger")
+_VIEW_JOBS = _permissions("view", "audit.auditjob")
+_VERIFY_ARCHIVE = _permissions("verify", "audit.archive")
 _REQUIREMENT_MODELS = ("requireddocument", "siterequirement", "validityoverride")
 _VIEW_REQUIREMENTS = _permissions(
     "view", *(f"ingestion.{model}" for model in (*_REQUIREMENT_MODELS, "waiver"))
@@ -82,6 +84,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         QA_LEADS: _REVIEW_DOCUMENTS
         | _permissions("override", "ingestion.document")
         | _permissions("sign", "ingestion.assessment")
+        | _VIEW_JOBS
         | _permissions("activate", "ingestion.learnedmodel"),
         REGULATORY_AFFAIRS: _VIEW_RECORDS
         | _VIEW_SITES
@@ -90,6 +93,8 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         | _VIEW_TRAIL
         | _REVIEW_TRAIL
         | _VERIFY_AND_EXPORT_TRAIL
+        | _VIEW_JOBS
+        | _VERIFY_ARCHIVE
         | _CHANGE_RETENTION
         | _VIEW_REQUIREMENTS
         | _CHANGE_WAIVERS
@@ -99,6 +104,10 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         | _permissions("view", "ingestion.chunk")
         | _permissions("retry", "ingestion.document")
         | _permissions("cancel", "ingestion.batch")
+        | _VIEW_JOBS
+        | _VERIFY_ARCHIVE
+        | _permissions("create", "audit.backup")
+        | _permissions("cancel", "audit.job")
         | _permissions("view add change", "clinical_sites.site", "clinical_sites.study")
         | _permissions("view add change", "clinical_sites.portal", "clinical_sites.apitoken")
         | _permissions(

@@ -16,6 +16,7 @@ VIEW_ACCOUNTS = "clinical_sites.view_user"
 SIGN_ACCESS_REVIEW = "clinical_sites.review_user"
 # Operations and administrators, who request approvals and decide about them.
 VIEW_APPROVALS = "clinical_sites.change_portal"
+VIEW_JOBS = "audit.view_auditjob"
 VIEW_OPERATIONS = "ingestion.view_chunk"
 RETRY_DOCUMENTS = "ingestion.retry_document"
 VIEW_MODELS = "ingestion.view_learnedmodel"

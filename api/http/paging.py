@@ -13,6 +13,7 @@ from ninja import Schema
 from pydantic import Field
 
 MAX_ROW_NUMBER = 2**63 - 1  # of a BigAutoField; SQLite fails with larger numbers
+NO_NUL = r"^[^\x00]*$"  # of text: PostgreSQL cannot store the character NUL
 MAX_ITEMS_PER_PAGE = 200
 
 Row = TypeVar("Row", bound=Model)

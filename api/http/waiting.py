@@ -1,4 +1,4 @@
-"""Implements `Prefer: wait=N` (RFC 7240): responds when the batch is final, or after N seconds.
+"""Implements `Prefer: wait=N` (RFC 7240): responds when the work is final, or after N seconds.
 
 A waiting request occupies a thread of the web server, so only a quarter of the threads may wait.
 Beyond that the preference is ignored, as the RFC allows. Waiting only reads rows.
@@ -16,7 +16,7 @@ OPENAPI_PARAMETER = {
     "in": "header",
     "name": "Prefer",
     "description": (
-        f"wait=N: wait up to N seconds (at most {MAX_WAIT_SECONDS}) for the batch to be final."
+        f"wait=N: wait up to N seconds (at most {MAX_WAIT_SECONDS}) for the work to be final."
     ),
     "schema": {"type": "string", "examples": ["wait=0"]},
 }

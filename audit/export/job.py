@@ -1,15 +1,19 @@
 """Runs exports as background jobs, which write the package as a zip file into EXPORT_DIR."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
 
 from audit import background_jobs
 from audit.export.package import make_package
 from audit.export.selection import Selection
+from audit.ledger import queries
 from audit.ledger.actors import Actor
+from audit.ledger.log import ledger, record
 from audit.models import AuditJob
 from audit.signing import keys
 from audit.signing.keys import KeyProblem
@@ -19,17 +23,41 @@ KIND = "export"
 
 def run_export_job(job: AuditJob) -> dict[str, Any]:
     """Make the requested export, and return its path and the SHA-256 of its manifest."""
-    arguments = dict(job.arguments)
-    by = Actor(job.asked_by, arguments.pop("role", ""))
+    arguments = {name: value for name, value in job.arguments.items() if name != "role"}
     # The export of a worker that died may be recorded already, so each attempt has its own file.
     target = Path(settings.EXPORT_DIR) / f"audit-{job.pk}-{job.attempts}.zip"
     made = make_package(
         target,
         Selection(**arguments),
-        by=by,
+        by=background_jobs.get_requester(job),
         progress=partial(background_jobs.report_progress, job),
     )
     return {"path": str(made.target), "entries": made.entries, "manifest": made.manifest_sha256}
+
+
+def measure_export(_arguments: Mapping[str, Any]) -> int:
+    """Return how many entries an export reads: all of them, whatever it selects."""
+    entries, _hash = queries.get_last_entry() or (0, "")
+    return entries
+
+
+def discard_file(job: AuditJob) -> None:
+    """Remove the file that a job wrote, and what belongs to it. It may be gone already."""
+    if path := job.result.get("path"):
+        Path(path).unlink(missing_ok=True)
+        Path(path).with_suffix(".run.json").unlink(missing_ok=True)
+
+
+def record_download(job: AuditJob, *, by: Actor) -> None:
+    """Record that an export is downloaded, before its first byte is sent."""
+    with ledger():
+        record(
+            "ledger.export_downloaded",
+            subject=f"download:{uuid4()}",
+            by=by,
+            sha256=job.result.get("manifest", ""),
+            detail={"export": job.pk, "file": Path(job.result["path"]).name},
+        )
 
 
 def can_export_here() -> bool:

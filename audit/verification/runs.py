@@ -1,7 +1,8 @@
 """Runs verifications and stores who requested them, what they read and what they found.
 
 Each verification is stored as a row, from which the next one learns where to begin. A verification
-that a person requested, or that found a fault, is also recorded as an entry `ledger.verified`.
+that a person or a program requested, or that found a fault, is also recorded as an entry
+`ledger.verified`.
 """
 
 import logging
@@ -17,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from audit import background_jobs
 from audit.ledger import queries
-from audit.ledger.actors import PERSON, Actor
+from audit.ledger.actors import SYSTEM, Actor
 from audit.ledger.chain import NotCanonical
 from audit.ledger.log import LedgerError, ledger, record
 from audit.models import AuditJob, CheckRun
@@ -67,7 +68,7 @@ def run_check(
         "findings": list_findings(verdict),
         "asked_by": asked_by,
     }
-    run = _store_run(columns, is_entered=asked_by.startswith(PERSON) or not verdict.intact)
+    run = _store_run(columns, is_entered=not asked_by.startswith(SYSTEM) or not verdict.intact)
     if not verdict.intact:
         logger.critical("the ledger is broken: %s", run.findings[0])
     return verdict, run
@@ -98,9 +99,18 @@ def run_nightly_check() -> None:
     background_jobs.schedule_job(KIND, {"mode": (Mode.ROLLING if is_partial else Mode.FULL).value})
 
 
-def request_check(actor: str, mode: Mode = Mode.FULL) -> AuditJob:
+def request_check(by: Actor, mode: Mode = Mode.FULL) -> AuditJob:
     """Request a check for a person. The job has its progress; its result names the CheckRun."""
-    return background_jobs.request_job(KIND, {"mode": mode.value}, actor)
+    return background_jobs.request_job(KIND, {"mode": mode.value}, by)
+
+
+def measure_check(arguments: Mapping[str, Any]) -> int:
+    """Return how many entries a check with these arguments reads, at least."""
+    entries, _hash = queries.get_last_entry() or (0, "")
+    if arguments["mode"] == Mode.FULL:
+        return entries
+    last = CheckRun.objects.first()
+    return max(entries - (last.to_seq if last else 0), 0)
 
 
 def find_run(pk: int) -> CheckRun | None:

@@ -7,7 +7,7 @@ that the database names is still there.
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -47,6 +47,7 @@ from ingestion.storage.archive_verification import PARTS, STORED
 
 MIN_FREE_BYTES_AFTER = 100_000_000  # bytes that stay free on the disk after a backup
 MAX_NAMED_FILES = 100  # missing files that the manifest names
+Progress = Callable[[int, int], object]
 _WANTED = "wanted"  # a file with the digests of the archived files that rows name, one on each line
 
 
@@ -88,9 +89,13 @@ class _BackupInProgress:
         return item
 
 
-def create_backup(target: Path, *, by: Actor) -> CreatedBackup:
+def create_backup(
+    target: Path, *, by: Actor, progress: Progress = lambda _done, _total: None
+) -> CreatedBackup:
     """Create a backup in a new folder in `target` and record it in the ledger.
 
+    `progress` is called before the database is copied and while the archive is, with the number of
+    finished and of all parts of the archive. What it raises ends the backup, and nothing is left.
     Raises BackupError or OSError if no backup was created.
     """
     began_at = datetime.now(UTC)
@@ -102,13 +107,14 @@ def create_backup(target: Path, *, by: Actor) -> CreatedBackup:
         anchors.anchor_due()
         with closing(BackupFileList(folder)) as listing:
             backup = _BackupInProgress(folder, listing)
+            progress(0, len(PARTS))
             facts = _copy_database_and_spool(backup)
             try:
                 for name, text in anchor_backup.iter_anchor_files(facts["entries"]):
                     backup.add_copy(BackupFileKind.ANCHORS, name, BytesIO(text.encode()))
             except (AnchorError, KeyProblem) as error:
                 raise BackupError(f"The anchors cannot be copied: {error}") from error
-            _copy_archive(backup, get_archive())
+            _copy_archive(backup, get_archive(), progress)
             manifest = BackupManifest(
                 **facts,
                 began_at=write_time(began_at),
@@ -251,15 +257,17 @@ def _open_upload(key: str, sha256: str, folder: Path) -> IO[bytes]:
     return upload
 
 
-def _copy_archive(backup: _BackupInProgress, store: Archive) -> None:
+def _copy_archive(backup: _BackupInProgress, store: Archive, progress: Progress) -> None:
     """Copy archived files that the pool does not have, and list all files of the pool."""
-    for part in PARTS:
+    for done, part in enumerate(PARTS):
         for stored in store.contents(part):
+            progress(done, len(PARTS))
             if not backup.pool.has(stored.name):
                 _add_to_pool(backup, store, stored.name)
         for pooled in backup.pool.contents(part):
             size = backup.pool.path_of(pooled.name).stat().st_size
             backup.listing.add(BackupFile(BackupFileKind.ARCHIVE, pooled.name, pooled.name, size))
+    progress(len(PARTS), len(PARTS))
     wanted = backup.folder / _WANTED
     with wanted.open() as lines:
         for sha256 in map(str.strip, lines):

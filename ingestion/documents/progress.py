@@ -3,7 +3,6 @@
 It only reads rows, so it never influences the work.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from django.core.cache import cache
 from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 
+from audit.estimates import MIN_SAMPLES, Estimate, estimate_remaining
 from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
 from ingestion.documents.stuck_sites import StuckSite, find_stuck_sites
-from ingestion.models import Batch, Finding
+from ingestion.models import Batch, Document, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class BatchProgress:
     percentage: int  # 100 only at the end; falls only when a file is divided into documents
     step: str
     error: str = ""  # a sentence: why it ended with unfinished documents
-    estimated_seconds_remaining: int | None = None  # None: no document is settled yet
+    estimate: Estimate | None = None  # None: it is final, or the pace is not known yet
     stuck_sites: tuple[StuckSite, ...] = ()  # without progress, while other sites may move
 
     @property
@@ -45,8 +45,15 @@ class BatchProgress:
 
     @property
     def is_final(self) -> bool:
-        """Return whether the batch has ended."""
-        return self.state.is_final
+        """Return whether the batch has ended, and none of its documents is being retried."""
+        return self.state.is_final and self.settled == sum(self.states.values())
+
+    @property
+    def estimated_seconds_remaining(self) -> int | None:
+        """Return the likely seconds until the end, or None if they are not known."""
+        if self.is_final:
+            return 0
+        return self.estimate.likely if self.estimate else None
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `ingest_manifest --json` prints, on which scripts rely."""
@@ -72,6 +79,9 @@ _STEPS: Mapping[BatchState, str] = {
 }
 
 
+MAX_PACE_SAMPLES = 20  # earlier batches from which the duration is estimated
+MAX_BATCHES_SEARCHED = 100  # for batches of a similar size
+SIMILAR_SIZE = 4  # the factor between the sizes of batches that are samples for each other
 _ERRORS: Mapping[str, str] = {
     "CAPACITY": "No worker had capacity for all documents in time. The remaining documents are "
     "held. Nothing is wrong with them.",
@@ -104,11 +114,7 @@ def _count_progress(batch: Batch) -> BatchProgress:
     never_settled = batch.documents.unsettled().exclude(is_retried).count()
     total = sum(counts.values())
     done = total - never_settled
-    remaining: int | None = None
-    if state.is_final:
-        remaining = 0
-    elif batch.started_at is not None and done:
-        remaining = math.ceil((now - batch.started_at).total_seconds() * never_settled / done)
+    is_retried_now = state.is_final and any(not each.is_settled for each in counts)
     return BatchProgress(
         batch=batch.reference,
         state=state,
@@ -117,12 +123,58 @@ def _count_progress(batch: Batch) -> BatchProgress:
         states={str(name): n for name, n in sorted(counts.items())},
         codes=dict(codes.annotate(Count("pk"))),
         seconds=((batch.finished_at or now) - batch.created_at).total_seconds(),
-        percentage=100 if state.is_final else min(99, 100 * done // max(total, 1)),
-        step="Cancelling" if batch.is_being_cancelled else _STEPS[state],
-        error=_ERRORS.get(batch.error_code, ""),
-        estimated_seconds_remaining=remaining,
+        percentage=100
+        if state.is_final and not is_retried_now
+        else min(99, 100 * done // max(total, 1)),
+        step=_describe_step(batch, is_retried_now=is_retried_now),
+        error="" if is_retried_now else _ERRORS.get(batch.error_code, ""),
+        estimate=None if state.is_final else _estimate(batch, total, done),
         stuck_sites=() if state.is_final else tuple(find_stuck_sites(now, batch=batch)),
     )
+
+
+def _describe_step(batch: Batch, *, is_retried_now: bool) -> str:
+    if is_retried_now:
+        return "Retrying held documents"
+    return "Cancelling" if batch.is_being_cancelled else _STEPS[BatchState(batch.state)]
+
+
+def _estimate(batch: Batch, total: int, done: int) -> Estimate | None:
+    """Estimate the seconds until a batch ends, from earlier batches and its own progress.
+
+    While it waits, the upper bound contains the documents that were submitted before it.
+    """
+    paces = _list_paces(total)
+    if batch.started_at is not None:
+        elapsed = (timezone.now() - batch.started_at).total_seconds()
+        return estimate_remaining(paces, total=total, done=done, elapsed=elapsed)
+    own = estimate_remaining(paces, total=total)
+    if own is None:
+        return None
+    others = Batch.objects.open().filter(pk__lt=batch.pk)
+    ahead = Document.objects.unsettled().filter(batch__in=others).count()
+    waiting = estimate_remaining(paces, total=ahead)
+    return Estimate(own.low, own.likely, own.high + (waiting.likely if waiting else 0))
+
+
+def _list_paces(total: int) -> list[float]:
+    """Return the seconds for each document of the newest completed batches of a similar size.
+
+    If there are few of them, return those of all sizes.
+    """
+    rows = Batch.objects.filter(state=BatchState.COMPLETED, started_at__isnull=False)
+    columns = rows.order_by("-finished_at").values_list("started_at", "finished_at", "summary")
+    similar, others = [], []
+    for started, finished, summary in columns[:MAX_BATCHES_SEARCHED]:
+        counts = summary.get("documents", {})
+        number = sum(counts.values()) - counts.get(DocumentState.DIVIDED, 0)
+        if number < 1 or started is None or finished is None:
+            continue
+        pace = (finished - started).total_seconds() / number
+        others.append(pace)
+        if total / SIMILAR_SIZE <= number <= total * SIMILAR_SIZE:
+            similar.append(pace)
+    return (similar if len(similar) >= MIN_SAMPLES else others)[:MAX_PACE_SAMPLES]
 
 
 def follow_until_final(
@@ -147,10 +199,16 @@ def wait_until_final(
     until = time.monotonic() + seconds
     for delay in _poll_delays(1.0):
         left = until - time.monotonic()
-        if left <= 0 or not Batch.objects.open().filter(pk=batch.pk).exists():
+        if left <= 0 or not _is_open(batch):
             break
         sleep(min(delay, left))
     return get_progress(batch)
+
+
+def _is_open(batch: Batch) -> bool:
+    """Return whether the batch has not ended, or documents of it are being retried."""
+    is_open = Batch.objects.open().filter(pk=batch.pk).exists()
+    return is_open or batch.documents.unsettled().exists()
 
 
 def _poll_delays(longest: float) -> Iterator[float]:

@@ -3,31 +3,37 @@
 The ledger entry of a retry and the columns that put it into effect are written in one transaction.
 """
 
+import hashlib
+import json
 from functools import partial
 from itertools import groupby
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import QuerySet
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from audit.ledger.actors import Actor
+from audit.ledger.context import use_change_reason
 from audit.ledger.log import ledger
 from ingestion.core.errors import LeaseLost
-from ingestion.core.states import DocumentState
+from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches, transitions
 from ingestion.documents.chunks import create_requeue_chunk
 from ingestion.intake import corrections
-from ingestion.models import Chunk, Document
+from ingestion.intake.submission import IdempotencyKeyReused
+from ingestion.models import Batch, BatchRetry, Chunk, Document
 
 _LANGUAGE_CODE = "LANGUAGE_NOT_INSTALLED"
+DOWNLOAD_FAILED = "DOWNLOAD_FAILED"
 MAX_DOCUMENTS_PER_RETRY = 500  # held documents in one transaction
 
 
 class RetryRefused(Exception):
-    """The document cannot be retried. The message is for people."""
+    """The document or the batch cannot be retried. The message is for people."""
 
 
 def retry_held(held: "QuerySet[Document]", *, by: Actor) -> int:
@@ -37,19 +43,54 @@ def retry_held(held: "QuerySet[Document]", *, by: Actor) -> int:
     the person.
     """
     with ledger():
-        locked = held.filter(state=DocumentState.HELD).select_for_update(of=("self",))
-        documents = list(locked.select_related("site", "batch").order_by("batch", "site", "pk"))
-        documents.sort(key=_chunk_key)
-        for _key, group in groupby(documents, key=_chunk_key):
-            for number, document in enumerate(group):
-                if number % settings.CHUNK_SIZE == 0:
-                    chunk = create_requeue_chunk(document.batch, document.site)
-                _requeue(document, chunk, by)
-        batches.restart_polls({document.batch_id for document in documents})
-        references = {document.batch.reference for document in documents}
-        only = references.pop() if len(references) == 1 else ""
-        transaction.on_commit(partial(wakeup.wake_worker, only))
-    return len(documents)
+        return _requeue_all(held.filter(state=DocumentState.HELD), by)
+
+
+def retry_batch(batch: Batch, *, by: Actor, owner: str, key: str, reason: str = "") -> BatchRetry:
+    """Queue the held documents of a batch and its failed downloads again, with new attempts.
+
+    With the same key, the same request returns the same retry, and continues it if the process died
+    that began it. Raises RetryRefused if there is nothing to retry, and IdempotencyKeyReused.
+    """
+    digest = hashlib.sha256(json.dumps([batch.pk, owner, reason]).encode()).hexdigest()
+    retry = BatchRetry.objects.filter(idempotency_key=key).first()
+    if retry is None:
+        if batch.state == BatchState.CANCELLED:
+            raise RetryRefused(gettext("The batch was cancelled. Submit its documents again."))
+        number = _find_retryable(batch).count()
+        if not number:
+            raise RetryRefused(
+                gettext("The batch has no held documents and no failed downloads to retry.")
+            )
+        try:
+            with use_change_reason(reason), ledger():
+                retry = BatchRetry.objects.create(
+                    batch=batch, idempotency_key=key, request_digest=digest, requested_by=by.name
+                )
+                detail = {"documents": number, "reason": reason}
+                batch.record("batch.retried", by=by, detail=detail)
+        except IntegrityError:  # The same request was received twice, and the other was first.
+            retry = BatchRetry.objects.get(idempotency_key=key)
+    if retry.request_digest != digest:
+        raise IdempotencyKeyReused(f"the key {key!r} was used for another retry")
+    while retry.finished_at is None:
+        with use_change_reason(reason), ledger():
+            keys = list(
+                _find_retryable(batch).values_list("pk", flat=True)[:MAX_DOCUMENTS_PER_RETRY]
+            )
+            retry.documents += _requeue_all(Document.objects.filter(pk__in=keys), by)
+            retry.finished_at = None if len(keys) == MAX_DOCUMENTS_PER_RETRY else timezone.now()
+            retry.save(update_fields=["documents", "finished_at"])
+    return retry
+
+
+def _find_retryable(batch: Batch) -> "QuerySet[Document]":
+    """Return the held documents of a batch, and its failed downloads that nobody corrected."""
+    failed = Q(state=DocumentState.REJECTED, code=DOWNLOAD_FAILED)
+    corrected = Document.objects.filter(corrects=OuterRef("pk"))
+    uncorrected = ~Exists(corrected.exclude(state=DocumentState.CANCELLED))
+    rows = batch.documents.filter(Q(state=DocumentState.HELD) | (failed & uncorrected))
+    return rows.order_by("pk")
 
 
 def retry_installed_languages(*, by: Actor) -> int:
@@ -79,7 +120,7 @@ def retry_download(document: Document, *, by: Actor) -> None:
         row = Document.lock(document.pk)
         if not DocumentState(row.state).is_settled:
             raise RetryRefused(gettext("The download is already being retried."))
-        if (row.state, row.code) != (DocumentState.REJECTED, "DOWNLOAD_FAILED"):
+        if (row.state, row.code) != (DocumentState.REJECTED, DOWNLOAD_FAILED):
             raise RetryRefused(gettext("Only a failed download from a portal can be retried."))
         if corrections.find_correction(row):
             raise RetryRefused(gettext("A corrected file was already sent."))
@@ -104,6 +145,23 @@ def retry_waiting_now(waiting: "QuerySet[Document]", *, by: Actor) -> int:
         own = {document.chunk_id for document in documents}
         Chunk.objects.waiting().filter(pk__in=own).update(next_dispatch_at=Now())
         transaction.on_commit(wakeup.wake_worker)
+    return len(documents)
+
+
+def _requeue_all(rows: "QuerySet[Document]", by: Actor) -> int:
+    """Queue documents again, in chunks of their batch and site. Call this inside `ledger()`."""
+    locked = rows.select_for_update(of=("self",)).select_related("site", "batch")
+    documents = list(locked.order_by("batch", "site", "pk"))
+    documents.sort(key=_chunk_key)
+    for _key, group in groupby(documents, key=_chunk_key):
+        for number, document in enumerate(group):
+            if number % settings.CHUNK_SIZE == 0:
+                chunk = create_requeue_chunk(document.batch, document.site)
+            _requeue(document, chunk, by)
+    batches.restart_polls({document.batch_id for document in documents})
+    references = {document.batch.reference for document in documents}
+    only = references.pop() if len(references) == 1 else ""
+    transaction.on_commit(partial(wakeup.wake_worker, only))
     return len(documents)
 
 

@@ -131,7 +131,7 @@ def run_rejudgement_job(job: AuditJob) -> Mapping[str, Any]:
     return rejudge(
         list(find_filed_documents(limit=arguments.get("limit", DEFAULT_DOCUMENTS))),
         find_model(arguments["model"]),
-        by=Actor(job.asked_by, arguments.get("role", "")),
+        by=background_jobs.get_requester(job),
         progress=partial(background_jobs.report_progress, job),
     ).as_json()
 

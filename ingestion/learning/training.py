@@ -7,7 +7,7 @@ runs in a process of its own, because its libraries are large, and workers do no
 import asyncio
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -40,6 +40,7 @@ TRAINED = "model.trained"
 MIN_DOCUMENTS = 20  # with fewer, a model is not trained
 # Of the process that trains. Parser processes have less of both.
 TRAINING_SECONDS, TRAINING_BYTES = 3_600.0, 8_000_000_000
+CANCEL_POLL_SECONDS = 0.2  # between two looks whether the training was cancelled
 NAME_KINDS = frozenset({"name", "names"})  # of fields, whose values are names of people
 
 
@@ -53,7 +54,7 @@ class _Examples:
 
 def request_training(by: User) -> AuditJob:
     """Request a training. A worker is woken when the transaction has committed."""
-    return background_jobs.request_job(KIND, {"role": by.role}, by.actor_name)
+    return background_jobs.request_job(KIND, {}, by.actor)
 
 
 def request_training_if_due() -> bool:
@@ -74,8 +75,8 @@ def run_training_job(job: AuditJob) -> dict[str, Any]:
 
     Raises ExplainedFailure if there are too few decisions.
     """
-    by = Actor(job.asked_by, job.arguments.get("role", ""))
-    model = train_model(by=by, progress=partial(background_jobs.report_progress, job))
+    progress = partial(background_jobs.report_progress, job)
+    model = train_model(by=background_jobs.get_requester(job), progress=progress)
     return {"model": model.pk}
 
 
@@ -101,7 +102,8 @@ def train_model(*, by: Actor, progress: Any = lambda _done, _total: None) -> Lea
         numbers = {"number": len(decided), "sites": len({each.site for each in decided})}
         raise ExplainedFailure(sentence.format(documents=MIN_DOCUMENTS, **numbers))
     examples = _read(decided, sides.training, sides.test, progress)
-    content = _train_in_process(examples.training, _find_names(decided))
+    keep_going = partial(progress, len(decided), len(decided))
+    content = _train_in_process(examples.training, _find_names(decided), keep_going)
     sha256 = hashlib.sha256(content.encode()).hexdigest()
     if existing := LearnedModel.objects.filter(sha256=sha256).first():
         return existing
@@ -156,9 +158,14 @@ def _read(
 
 
 def _train_in_process(
-    examples: Sequence[tuple[DecidedDocument, DocumentReading]], names: frozenset[str]
+    examples: Sequence[tuple[DecidedDocument, DocumentReading]],
+    names: frozenset[str],
+    keep_going: Callable[[], object],
 ) -> str:
-    """Return the JSON of a model. Raises ExplainedFailure if the examples are too few."""
+    """Return the JSON of a model. Raises ExplainedFailure if the examples are too few.
+
+    `keep_going` is called several times a second. What it raises ends the process.
+    """
     from ingestion.reading.processes.parser_processes import (  # noqa: PLC0415 - large libraries
         ParserProcesses,
         ProcessKilled,
@@ -179,7 +186,13 @@ def _train_in_process(
             second_engine=None,
         )
         async with ParserProcesses(limits) as processes:
-            return await processes.run(task)
+            running = asyncio.ensure_future(processes.run(task))
+            try:
+                while not (await asyncio.wait({running}, timeout=CANCEL_POLL_SECONDS))[0]:
+                    keep_going()
+            finally:
+                running.cancel()
+            return running.result()
 
     outcome = asyncio.run(run())
     if isinstance(outcome, ProcessKilled):

@@ -137,6 +137,25 @@ class Batch(RecordedRow):
         return self.documents.files().count()
 
 
+class BatchRetry(models.Model):
+    """Stores a retry of the held documents of a batch, which was requested over HTTP."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="retries")
+    idempotency_key = models.CharField(max_length=200, unique=True)
+    request_digest = models.CharField(max_length=64)
+    requested_by = models.CharField(max_length=200)  # an actor, as in the ledger
+    documents = models.PositiveIntegerField(default=0)  # queued so far
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)  # when all were queued
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name_plural = _("retries of batches")
+
+    def __str__(self) -> str:
+        return f"retry {self.pk} of {self.batch_id}"
+
+
 class PacketQuerySet(models.QuerySet["Packet"]):
     """Selects the packets that a person can see."""
 
@@ -166,6 +185,11 @@ class Packet(models.Model):
     def subject(self) -> str:
         """Return how the ledger names this packet."""
         return f"packet:{self.pk}"
+
+    def list_subjects(self) -> list[str]:
+        """Return the subjects of the entries of the packet, its batch and its documents."""
+        keys = self.documents.order_by("pk").values_list("pk", flat=True)
+        return [self.batch.subject, self.subject, *(f"document:{pk}" for pk in keys)]
 
 
 class ChunkQuerySet(models.QuerySet["Chunk"]):

@@ -267,6 +267,25 @@ class Document(RecordedRow):
         row: Self = rows.select_related("site__study", "packet", "batch").get(pk=key)
         return row
 
+    @property
+    def attempt_number(self) -> int | None:
+        """Return the number of the attempt that runs or comes next, or None if it is settled.
+
+        A download that failed and a worker that died both end an attempt.
+        """
+        if DocumentState(self.state).is_settled:
+            return None
+        if self.state == DocumentState.RECEIVED:
+            return max(self.attempts, self.fetch_tries) + 1
+        return max(self.attempts, self.fetch_tries + 1)
+
+    @property
+    def waits_until(self) -> datetime | None:
+        """Return the time of the next attempt, or None if no attempt is to come or it is due."""
+        if self.state != DocumentState.RECEIVED or self.next_attempt_at is None:
+            return None
+        return self.next_attempt_at if self.next_attempt_at > timezone.now() else None
+
     def entry_facts(self) -> Mapping[str, Any]:
         """Return the facts that all entries of the document contain."""
         return {

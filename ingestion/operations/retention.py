@@ -59,6 +59,8 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> PruneResult:
     open_packets.drop_expired_packets()
     for upload in leftovers:
         spool.drop_upload(upload)
+    if kept_days := settings.JOB_RETENTION_DAYS:
+        background_jobs.remove_expired_jobs(timezone.now() - timedelta(days=kept_days))
     if days:
         before = timezone.now() - timedelta(days=days)
         background_jobs.remove_old_jobs(before)

@@ -287,7 +287,7 @@ def _record_change(study: int, update_fields: Collection[str] | None) -> None:
     if Document.objects.filter(site__study=study).exists():
         outbox.post(KIND.name, {"study": study})
         # Each change needs its own job: one that waits already could end before this is committed.
-        background_jobs.request_job(JOB_KIND, {"parts": []}, background_jobs.SYSTEM_ACTOR)
+        background_jobs.request_job(JOB_KIND, {"parts": []}, background_jobs.SYSTEM_WORKER)
 
 
 def _find_changes(study: int | None = None) -> "QuerySet[OutboxMessage]":

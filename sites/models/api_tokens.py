@@ -28,6 +28,10 @@ class TokenScope(models.TextChoices):
         "operate",
         _("Operate: cancel any batch, repeat portal downloads, read metrics (staff)"),
     )
+    JOBS = "jobs", _("Request and read background jobs, such as exports and backups (staff)")
+
+
+STAFF_SCOPES = frozenset({TokenScope.OPERATE, TokenScope.JOBS})
 
 
 TOKEN_LIFE = timedelta(days=365)
@@ -113,8 +117,10 @@ class ApiToken(RecordedRow):
             raise ValidationError(_("Select either a site or a member of staff."))
         if self.user and (not self.user.is_staff or self.user.is_auditor):
             raise ValidationError({"user": _("Only members of staff can have their own tokens.")})
-        if self.site and TokenScope.OPERATE in self.scopes:
-            raise ValidationError({"scopes": _("A token of a site cannot have the scope operate.")})
+        if self.site and (refused := STAFF_SCOPES.intersection(self.scopes)):
+            message = _("A token of a site cannot have the scope {scope}.")
+            scopes = ", ".join(sorted(refused))
+            raise ValidationError({"scopes": message.format(scope=scopes)})
 
     def generate_secret(self) -> str:
         """Set a new secret before the token is saved, and return its only copy."""

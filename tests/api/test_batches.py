@@ -1,5 +1,6 @@
 """Batches: their status while they are processed, their results, and who can cancel them."""
 
+import json
 import threading
 from datetime import timedelta
 
@@ -8,8 +9,10 @@ from django.db import connection
 from django.utils import timezone
 
 from api.http import waiting
+from audit.ledger.log import ledger
 from audit.ledger.queries import list_entries
 from ingestion.dispatch import leases
+from ingestion.documents import batches
 from ingestion.models import Batch, Chunk, Document
 from sites.models import TokenScope
 from tests import steps
@@ -116,7 +119,7 @@ def test_the_next_page_of_a_list_keeps_the_filters(program, site):
 def test_a_list_needs_few_queries(program, site, django_assert_max_num_queries):
     for _ in range(10):
         make_packet(site, make_user(), FILED, None)
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         items = program.get("batches").json()["items"]
     assert {(item["total"], item["settled"]) for item in items} == {(2, 1)}
 
@@ -253,3 +256,85 @@ def test_only_the_submitter_and_operations_can_cancel_a_batch(program, other_pro
     reviewer = Program(*make_token(user=make_staff("QA reviewers", "rita")))
     check_problem(reviewer.request("DELETE", f"batches/{reference}"), 403)
     assert ops.request("DELETE", f"batches/{reference}").status_code == 202
+
+
+def hold(batch):
+    """Hold the only document of a batch, as its deadline does, and complete the batch."""
+    with ledger():
+        assert batches.hold_unfinished(batch.pk) == 1
+    batch.refresh_from_db()
+    return batch
+
+
+def retry(program, batch, key="r-1", reason="The portal works again."):
+    return program.request(
+        "POST",
+        f"batches/{batch.reference}/retries",
+        data=json.dumps({"reason": reason}),
+        content_type="application/json",
+        headers={"idempotency-key": key},
+    )
+
+
+def test_a_failed_batch_is_retried_once_for_each_key_and_on_record(ops, batch):
+    path = f"batches/{hold(batch).reference}"
+    assert (batch.state, ops.get(path).status_code) == ("FAILED", 200)
+    accepted = retry(ops, batch)
+    assert (accepted.status_code, accepted["X-Progress"]) == (202, "0/1 documents")
+    assert accepted["Location"].endswith(f"/{path}")
+    assert accepted.json()["progress"]["step"] == "Retrying held documents"
+    check_problem(ops.get(f"{path}/manifest"), 409)
+    assert retry(ops, batch).status_code == 202  # the same key: nothing more happens
+    (entry,) = [each for each in list_entries(batch.subject) if each.event == "batch.retried"]
+    assert (entry.detail["documents"], entry.actor) == (1, ops.token.actor_name)
+    document = batch.documents.get()
+    events = [each.event for each in list_entries(document.subject)]
+    assert events.count("document.tried_again") == 1
+    finish(batch, FILED)
+    assert ops.get(path).status_code == 200
+
+
+def test_a_batch_without_anything_to_retry_is_left_alone(ops, program, batch):
+    check_problem(retry(ops, batch), 409)
+    hold(batch)
+    check_problem(retry(ops, batch, reason="x"), 422)
+    check_problem(retry(program, batch), 403)  # another account submitted it
+    assert retry(ops, batch).status_code == 202
+    check_problem(retry(ops, batch, reason="Another reason for it."), 422)  # the key was used
+
+
+def test_batches_are_found_by_submitter_and_time(ops, program, site, make_line):
+    assert program.submit({"documents": [make_line(site)]}).status_code == 202
+    assert ops.submit({"documents": [make_line(site, doc_id="cv-2")]}).status_code == 202
+    later = (timezone.now() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def find(query):
+        return [item["submitter"] for item in ops.get(f"batches?{query}").json()["items"]]
+
+    of_site = f"site:{site.site_id}"
+    assert find("") == ["olga", of_site]
+    assert find("submitter=olga") == ["olga"]
+    assert find(f"submitter={of_site}") == [of_site]
+    assert (find("submitter=nobody"), find(f"since={later}")) == ([], [])
+    assert find(f"until={later}") == ["olga", of_site]
+
+
+def test_a_batch_is_estimated_from_earlier_batches_when_it_is_submitted(ops, program, site):
+    now = timezone.now()
+    for seconds in (8, 9, 10, 11, 12):
+        earlier = make_batch(site)
+        finish(earlier, REJECTED)
+        begun = now - timedelta(seconds=seconds)
+        Batch.objects.filter(pk=earlier.pk).update(started_at=begun, finished_at=now)
+    batch = make_batch(site)
+    progress = ops.get(f"batches/{batch.reference}").json()["progress"]
+    assert progress["estimate"] == {"low": 9, "likely": 10, "high": 12}
+    assert progress["estimated_seconds_remaining"] == 10
+
+
+def test_a_waiting_document_states_its_attempt_and_the_next_time(ops, batch):
+    document, later = batch.documents.get(), timezone.now() + timedelta(minutes=5)
+    Document.objects.filter(pk=document.pk).update(fetch_tries=2, next_attempt_at=later)
+    body = ops.get(f"documents/{document.pk}").json()
+    assert body["attempt"] == 3
+    assert body["next_attempt_at"].startswith(later.strftime("%Y-%m-%dT%H:%M:%S"))

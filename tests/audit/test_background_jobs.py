@@ -4,14 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 
 from audit import background_jobs, outbox
-from audit.background_jobs import ExplainedFailure
+from audit.background_jobs import ExplainedFailure, JobAlreadyEnded, JobKeyReused, TooManyJobs
+from audit.ledger.actors import Actor
+from audit.ledger.queries import list_entries
 from audit.models import AuditJob, OutboxMessage
 
 LATER = timedelta(minutes=2)
@@ -42,7 +46,7 @@ def wakeups(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _kinds(monkeypatch):
-    monkeypatch.setattr(background_jobs, "_works", {})
+    monkeypatch.setattr(background_jobs, "_kinds", {})
     background_jobs.register_kind("count", count)
     background_jobs.register_kind("fail", fail)
 
@@ -64,7 +68,7 @@ def work(job):
 
 
 def test_a_requested_job_runs_once_and_stores_its_result(db):
-    job = work(background_jobs.request_job("count", {"upto": 3}, "user:7"))
+    job = work(background_jobs.request_job("count", {"upto": 3}, Actor("user:7")))
     assert (job.state, job.result, job.done, job.total) == ("done", {"counted": 3}, 3, 3)
     assert (job.asked_by, job.attempts) == ("user:7", 1)
     assert job.created_at <= job.started_at <= job.finished_at
@@ -72,8 +76,8 @@ def test_a_requested_job_runs_once_and_stores_its_result(db):
 
 
 def test_a_failed_job_stores_its_error_and_the_worker_continues(db):
-    failed = background_jobs.request_job("fail", {}, "user:7")
-    other = background_jobs.request_job("count", {"upto": 1}, "user:7")
+    failed = background_jobs.request_job("fail", {}, Actor("user:7"))
+    other = background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
     assert work(failed).state == "failed"
     assert failed.error == "ValueError: there is no such thing"
     assert work(other).state == "done"
@@ -84,18 +88,18 @@ def test_a_failure_that_explains_itself_is_stored_without_the_name_of_its_class(
         raise ExplainedFailure("No entry matches the selection.")
 
     background_jobs.register_kind("refuse", refuse)
-    job = work(background_jobs.request_job("refuse", {}, "user:7"))
+    job = work(background_jobs.request_job("refuse", {}, Actor("user:7")))
     assert (job.state, job.error) == ("failed", "No entry matches the selection.")
 
 
 def test_a_request_for_an_unknown_kind_is_refused(db):
     with pytest.raises(ValueError, match="no kind of job 'brew'"):
-        background_jobs.request_job("brew", {}, "user:7")
+        background_jobs.request_job("brew", {}, Actor("user:7"))
 
 
 def test_a_worker_does_not_claim_a_job_of_an_unknown_kind(db, monkeypatch):
-    newer = background_jobs.request_job("count", {"upto": 1}, "user:7")
-    monkeypatch.setattr(background_jobs, "_works", {})
+    newer = background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
+    monkeypatch.setattr(background_jobs, "_kinds", {})
     assert not background_jobs.run_next_job()
     newer.refresh_from_db()
     assert (newer.state, newer.attempts) == ("waiting", 0)
@@ -105,7 +109,8 @@ def test_a_host_skips_jobs_that_it_cannot_run(db):
     resources = []
     background_jobs.register_kind("elsewhere", count, can_work=lambda: bool(resources))
     skipped, other = (
-        background_jobs.request_job(kind, {"upto": 1}, "user:7") for kind in ("elsewhere", "count")
+        background_jobs.request_job(kind, {"upto": 1}, Actor("user:7"))
+        for kind in ("elsewhere", "count")
     )
     assert work(other).state == "done"
     assert not background_jobs.run_next_job()
@@ -117,7 +122,7 @@ def test_a_worker_is_woken_when_the_request_is_committed(
     db, wakeups, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
-        background_jobs.request_job("count", {"upto": 1}, "user:7")
+        background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
         assert wakeups == []
     assert wakeups == ["wakeup"]
 
@@ -224,10 +229,156 @@ def test_a_worker_that_lost_its_lease_changes_nothing(db):
     assert (job.state, job.result) == ("done", {"by": "the second worker"})
 
 
+def record_of(job):
+    entries = list_entries(f"job:{job.pk}")
+    return [(entry.event, entry.actor.partition("@")[0]) for entry in entries]
+
+
+def test_the_request_and_the_end_of_a_job_are_on_record(db):
+    ada = Actor("user:7", "QA leads")
+    job = work(background_jobs.request_job("count", {"upto": 1}, ada))
+    failed = work(background_jobs.request_job("fail", {}, ada))
+    assert record_of(job) == [("job.requested", "user:7"), ("job.done", "system:worker")]
+    assert record_of(failed)[1] == ("job.failed", "system:worker")
+    entry = list_entries(f"job:{job.pk}")[0]
+    assert (entry.role, entry.detail["arguments"]) == ("QA leads", {"upto": 1})
+    assert not record_of(work(background_jobs.schedule_job("count", {"upto": 1})))
+
+
+def test_a_waiting_job_is_cancelled_at_once_and_never_runs(db):
+    job = background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
+    background_jobs.cancel_job(job, Actor("user:8"))
+    assert job.state == "cancelled"
+    with pytest.raises(JobAlreadyEnded, match="is cancelled already"):
+        background_jobs.cancel_job(job, Actor("user:8"))
+    assert not background_jobs.run_next_job()
+    assert record_of(job)[1:] == [
+        ("job.cancel_requested", "user:8"),
+        ("job.cancelled", "user:8"),
+    ]
+
+
+def test_a_running_job_stops_at_its_next_report_of_progress(transactional_db, monkeypatch):
+    monkeypatch.setattr(background_jobs, "HEARTBEAT_SECONDS", 0.01)
+    reports = []
+
+    def work_until_cancelled(job):
+        background_jobs.cancel_job(AuditJob.objects.get(pk=job.pk), Actor("user:8"))
+        while len(reports) < 10_000:
+            background_jobs.report_progress(job, len(reports), 10_000)
+            reports.append(time.sleep(0.01))
+        return {}
+
+    background_jobs.register_kind("long", work_until_cancelled)
+    job = work(background_jobs.request_job("long", {}, Actor("user:7")))
+    assert (job.state, job.result) == ("cancelled", {})
+    assert job.done < 9_999
+    assert record_of(job)[-1] == ("job.cancelled", "user:8")
+
+
+def test_a_job_that_ends_before_it_notices_its_cancellation_keeps_its_result(db):
+    def finish(job):
+        background_jobs.cancel_job(AuditJob.objects.get(pk=job.pk), Actor("user:8"))
+        return {"counted": 1}
+
+    background_jobs.register_kind("short", finish)
+    job = work(background_jobs.request_job("short", {}, Actor("user:7")))
+    assert (job.state, job.result) == ("done", {"counted": 1})
+
+
+def test_the_cancelled_job_of_a_dead_worker_does_not_run_again(db):
+    job = background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
+    assert outbox.claim_next(["job.count"])
+    background_jobs.cancel_job(job, Actor("user:7"))
+    assert (job.state, job.is_being_cancelled) == ("waiting", True)
+    background_jobs.maintain_jobs(timezone.now() + LATER)
+    job.refresh_from_db()
+    assert job.state == "cancelled"
+    assert not OutboxMessage.objects.exists()
+
+
+def test_an_urgent_job_comes_first_and_another_one_does_not_wait_for_ever(db):
+    patient, usual, urgent = (
+        background_jobs.request_job("count", {"upto": 1}, Actor("user:7"), priority=priority)
+        for priority in (10, 5, 1)
+    )
+    OutboxMessage.objects.filter(payload__job=patient.pk).update(
+        turn_at=F("turn_at") - timedelta(minutes=50)  # as if it had waited for so long
+    )
+    order = []
+    background_jobs.register_kind("count", lambda job: order.append(job.pk) or {})
+    while background_jobs.run_next_job():
+        pass
+    assert order == [patient.pk, urgent.pk, usual.pk]
+
+
+def test_an_idempotency_key_returns_the_same_job(db):
+    def ask(upto):
+        return background_jobs.request_job(
+            "count", {"upto": upto}, Actor("user:7"), idempotency_key="k1"
+        )
+
+    assert ask(1) == ask(1)
+    assert AuditJob.objects.count() == 1
+    with pytest.raises(JobKeyReused):
+        ask(2)
+
+
+def test_an_owner_cannot_have_any_number_of_open_jobs(db, monkeypatch):
+    monkeypatch.setattr(background_jobs, "MAX_OPEN_JOBS", 2)
+    for _ in range(2):
+        background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
+    with pytest.raises(TooManyJobs):
+        background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
+    background_jobs.request_job("count", {"upto": 1}, Actor("user:8"))
+
+
+def test_the_estimate_is_a_range_of_earlier_jobs_and_shrinks_during_the_work(db):
+    now = timezone.now()
+    background_jobs.register_kind("count", count, measure=lambda arguments: arguments["upto"])
+    job = background_jobs.request_job("count", {"upto": 100}, Actor("user:7"))
+    assert background_jobs.estimate_job(job) is None
+    for seconds in (90, 100, 110, 120, 130):
+        AuditJob.objects.create(
+            kind="count",
+            arguments={"upto": 100},
+            state="done",
+            total=100,
+            started_at=now - timedelta(seconds=seconds),
+            finished_at=now,
+        )
+    before = background_jobs.estimate_job(job)
+    assert (before.low, before.likely, before.high) == (94, 110, 126)
+    behind = background_jobs.request_job("count", {"upto": 100}, Actor("user:7"))
+    assert background_jobs.estimate_job(behind).high == before.high * 2
+    job.state, job.done, job.total = "running", 50, 100
+    job.started_at = now - timedelta(seconds=55)
+    during = background_jobs.estimate_job(job)
+    assert during.high - during.low < (before.high - before.low) / 3
+    assert during.low <= 55 + 1 <= during.high + 2
+    job.state = "done"
+    assert background_jobs.estimate_job(job) is None
+
+
+def test_expired_jobs_are_removed_with_their_files_and_on_record(db, tmp_path):
+    written = tmp_path / "result"
+    background_jobs.register_kind(
+        "write",
+        lambda _job: {"size": written.write_text("x")},
+        discard=lambda _job: written.unlink(),
+    )
+    job = work(background_jobs.request_job("write", {}, Actor("user:7")))
+    open_job = background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
+    assert background_jobs.remove_expired_jobs(timezone.now() - LATER) == 0
+    assert background_jobs.remove_expired_jobs(timezone.now() + LATER) == 1
+    assert (list(AuditJob.objects.all()), written.exists()) == ([open_job], False)
+    assert record_of(job)[-1] == ("job.removed", "system:worker")
+
+
 def test_old_jobs_without_a_requester_are_deleted(db):
     background_jobs.schedule_job("count", {"upto": 1})
     requested, failed = (
-        background_jobs.request_job("count", {"upto": 1}, "user:7"),
+        background_jobs.request_job("count", {"upto": 1}, Actor("user:7")),
         background_jobs.schedule_job("fail", {}),
     )
     while background_jobs.run_next_job():

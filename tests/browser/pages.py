@@ -280,6 +280,10 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
     ],
     "olu": [
         Page(_OPS),
+        Page(f"{_OPS}jobs/"),
+        Page(f"{_OPS}jobs/?kind=verify&status=waiting&submitter=nobody"),
+        Page(f"{_OPS}jobs/{{check}}/"),
+        Page(f"{_OPS}jobs/{{check_waits}}/"),
         Page(f"{_OPS}stuck/"),
         Page(f"{_OPS}stuck/", press("Retry selected documents"), leads="ops_retry"),
         Page(f"{_OPS}stuck/", press("Retry selected documents now"), leads="ops_retry_now"),
@@ -324,7 +328,7 @@ NO_PAGES = {
     # They change something, and lead to a page.
     "account_identity", "account_training", "draft_file", "draft_file_type", "draft_file_remove",
     "draft_files", "upload_allowed", "resumable_upload", "resumable_uploads",
-    "retry", "review_take", "trail_check_now",
+    "retry", "review_take", "trail_check_now", "ops_job_cancel",
     "model_report", "model_train",
     # They are answered by a file or a picture.
     "access_table", "certified_copy", "page_image", "receipt", "required_csv", "separator_sheets",

@@ -135,6 +135,9 @@ PAGES = {
     "model_report": _post({LEAD}),
     "model_activate": _form({LEAD}),
     "ops": _page(OPERATORS),
+    "ops_jobs": _page(ROLES - {QA, AUDITOR}),
+    "ops_job": _page(ROLES - {QA, AUDITOR}),
+    "ops_job_cancel": _post(OPERATORS),
     "ops_stuck": _page(OPERATORS),
     "ops_retry": _post(OPERATORS),
     "ops_retry_now": _post(OPERATORS),
@@ -159,7 +162,7 @@ PAGES = {
 }
 
 # Of the interface for programs: the methods, and the scope that each asks for. No session opens it.
-READ, DOWNLOAD, SUBMIT, OPERATE = "read", "download", "submit", "operate"
+READ, DOWNLOAD, SUBMIT, OPERATE, JOBS = "read", "download", "submit", "operate", "jobs"
 API_ACCESS = {
     "api:submit": {"POST": {SUBMIT}},
     "api:submit_open_packet": {"POST": {SUBMIT}},
@@ -173,6 +176,12 @@ API_ACCESS = {
     "api:one_batch": {"GET": {READ}, "DELETE": {OPERATE}},
     "api:cancel_batch": {"GET": {READ}, "DELETE": {OPERATE}},  # the same address
     "api:batch_manifest": {"GET": {READ}},
+    "api:retry_batch": {"POST": {SUBMIT, OPERATE}},
+    "api:request_job": {"GET": {JOBS}, "POST": {JOBS}},
+    "api:list_jobs": {"GET": {JOBS}, "POST": {JOBS}},  # the same address
+    "api:one_job": {"GET": {JOBS}, "DELETE": {JOBS}},
+    "api:cancel_job": {"GET": {JOBS}, "DELETE": {JOBS}},  # the same address
+    "api:job_file": {"GET": {JOBS}},
     "api:list_sites": {"GET": {READ}},
     "api:one_site": {"GET": {READ}},
     "api:required_of_site": {"GET": {READ}},

@@ -228,11 +228,11 @@ def _trail(document, mara, admin):
         outcome=Outcome.NOTHING_FOUND,
         by=ElectronicSignature(admin.actor, "Ada", "review"),
     )
-    check = runs.request_check(admin.actor_name)
+    check = runs.request_check(admin.actor)
     search = {"sites": [NUMBER], "subjects": [], "doc_id": "", "since": "", "until": ""}
     call_command("audit_keys", "create", verbosity=0, stdout=io.StringIO())
     export = background_jobs.request_job(
-        export_job.KIND, search | {"packet": "", "study": ""}, admin.actor_name
+        export_job.KIND, search | {"packet": "", "study": ""}, admin.actor
     )
     while background_jobs.run_next_job():
         pass
@@ -240,6 +240,9 @@ def _trail(document, mara, admin):
         "certified_copy.seq": seq,
         "trail_review.pk": review.pk,
         "trail_check.pk": check.pk,
+        "ops_job.pk": check.pk,
+        "ops_job_cancel.pk": check.pk,
+        **{f"api:{name}.number": export.pk for name in ("one_job", "cancel_job", "job_file")},
         "trail_export.pk": export.pk,
         "trail_export_file.pk": export.pk,
     }

@@ -11,7 +11,13 @@ from tests.config.test_access import METHODS, body, installation
 __all__ = ["installation"]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R15"), pytest.mark.requirement("R17")]
-SCOPES = [access_table.READ, access_table.DOWNLOAD, access_table.SUBMIT, access_table.OPERATE]
+SCOPES = [
+    access_table.READ,
+    access_table.DOWNLOAD,
+    access_table.SUBMIT,
+    access_table.OPERATE,
+    access_table.JOBS,
+]
 
 
 def _asked(installation):
@@ -70,7 +76,7 @@ def test_objects_of_another_site_are_not_found(installation):
     for method, path, opened_by in _asked(installation):
         answer = _ask(installation.tokens["other"], method, path)
         is_list = path.count("/") == 3
-        if not is_list and opened_by - {access_table.OPERATE}:
+        if not is_list and opened_by - {access_table.OPERATE, access_table.JOBS}:
             assert answer.status_code == 404, f"{method} {path}"
         assert answer.status_code < 500
         assert not _find_disclosures(installation, answer, path), f"{method} {path}"

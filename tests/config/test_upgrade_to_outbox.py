@@ -27,7 +27,7 @@ BEFORE = [
     ("clinical_sites", "0014_post_plain_labels"),
     ("ingestion", "0025_post_plain_labels"),
 ]
-SIDE_BY_SIDE = [("audit", "0011_pre_outbox"), *BEFORE[1:]]
+SIDE_BY_SIDE = [("audit", "0016_pre_jobs_on_request"), *BEFORE[1:]]
 pytestmark = pytest.mark.django_db(transaction=True)
 NOW = timezone.now()
 
@@ -58,7 +58,7 @@ def job(old, number, state, by="system:worker", **columns):
 
 @pytest.fixture(autouse=True)
 def _count(monkeypatch):
-    monkeypatch.setattr(background_jobs, "_works", {})
+    monkeypatch.setattr(background_jobs, "_kinds", {})
     background_jobs.register_kind("count", lambda job: {"counted": job.arguments["number"]})
 
 
@@ -208,7 +208,7 @@ def test_what_the_release_before_left_waiting_is_delivered(old, settings, tmp_pa
 def test_new_code_works_beside_the_old_before_the_upgrade_ends(old, settings):
     migrate(SIDE_BY_SIDE)
     settings.ALERT_EMAILS = ["ops@example.org"]
-    new = background_jobs.request_job("count", {"number": 1}, "user:7")
+    new = background_jobs.request_job("count", {"number": 1}, Actor("user:7"))
     alerts.update_alerts()
     messages = set(OutboxMessage.objects.values_list("kind", "pk"))
     assert {kind for kind, _ in messages} == {"job.count", "alert.mail"}

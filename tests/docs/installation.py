@@ -31,7 +31,7 @@ def write(file, scopes, **owner):
     open(file, "w").write(token.generate_secret())
     token.save()
 write("site.token", ["read", "download", "submit"], site=Site.objects.get(site_id="{site}"))
-write("ops.token", ["read", "operate"], user=User.objects.get(username="olu"))
+write("ops.token", ["read", "operate", "jobs"], user=User.objects.get(username="olu"))
 """
 
 

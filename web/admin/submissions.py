@@ -56,11 +56,16 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
         "created_at",
         "submitted_by",
     ]
-    list_filter = ["state", "source", ("created_at", admin.DateFieldListFilter)]
+    list_filter = [
+        "state",
+        "source",
+        ("created_at", admin.DateFieldListFilter),
+        ("submitted_by", admin.RelatedOnlyFieldListFilter),
+    ]
     actions = ["cancel"]
     list_select_related = ["submitted_by"]
-    search_fields = ["reference"]
-    search_help_text = _("Enter a reference, for example BAT-2026-0007, or a part of it.")
+    search_fields = ["reference", "submitted_by__username", "submitted_by__printed_name"]
+    search_help_text = _("Enter a reference, such as BAT-2026-0007, or the name of a submitter.")
     fields = [
         "reference", "state_chip", "source", "settled", "priority", "submitted_by",
         "idempotency_key", "correlation_id", "created_at", "started_at", "finished_at",

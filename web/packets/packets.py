@@ -6,7 +6,7 @@ One view answers for the page and for its live parts: `poll.js` requests the sam
 
 from collections import Counter
 
-from django.db.models import Count, Sum
+from django.db.models import Count, F, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import get_conditional_response
@@ -16,6 +16,7 @@ from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import redactions
 from ingestion.documents.portal_sources import describe_source
+from ingestion.documents.progress import get_progress
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.models import Document, Extraction, Packet
 from sites.models import User
@@ -37,12 +38,14 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     """
     packet = _get_visible_packet(request.user, reference)
     has_worker = host_heartbeat.is_any_running()
-    # The entity tag changes with every recorded transition of a document, so that a 304 response
-    # reads no document. It also changes when the last worker stops or the first one starts,
-    # and when the documents of the site come from another source.
-    totals = packet.documents.aggregate(number=Count("pk"), revisions=Sum("revision"))
+    # The entity tag changes with every recorded transition and every attempt of a document, so that
+    # a 304 response reads no document. It also changes when the last worker stops or the first one
+    # starts, and when the documents of the site come from another source.
+    totals = packet.documents.aggregate(
+        number=Count("pk"), changes=Sum(F("revision") + F("attempts") + F("fetch_tries"))
+    )
     source = describe_source(packet.site)
-    totals_text = f"{totals['number']}-{totals['revisions']}"
+    totals_text = f"{totals['number']}-{totals['changes']}"
     etag = f'"{packet.pk}-{totals_text}-{int(has_worker)}-{source.kind}"'
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
@@ -92,6 +95,7 @@ def _describe_packet(packet: Packet, person: User, *, has_worker: bool) -> dict[
     settled_at = [document.settled_at for document in documents if document.settled_at]
     return {
         "progress": progress,
+        "estimate": None if progress.is_done else get_progress(packet.batch).estimate,
         "outcomes": outcomes,
         "conflicts": _list_conflicts(packet, documents, person) if progress.is_done else [],
         "is_notified": is_notified and not progress.is_done,

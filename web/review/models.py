@@ -110,8 +110,7 @@ def train_now(request: SignedIn) -> HttpResponse:
 def request_report(request: SignedIn, name: str) -> HttpResponse:
     """Request the report of what a model would decide differently about filed documents."""
     model = _get_model(name)
-    arguments = {"model": name, "role": request.user.role}
-    background_jobs.request_job(rejudgement.KIND, arguments, request.user.actor_name)
+    background_jobs.request_job(rejudgement.KIND, {"model": name}, request.user.actor)
     messages.success(request, _("A report is being made. Reload this page to see it."))
     return redirect("model", model.pk) if model else redirect("built_in_model")
 

@@ -71,7 +71,14 @@ EVENTS: Mapping[str, str | Promise] = MappingProxyType(
         "batch.failed": _("Batch failed"),
         "batch.cancel_requested": _("Batch cancellation requested"),
         "batch.cancelled": _("Batch cancelled"),
+        "batch.retried": _("Batch retried"),
         "batch.pruned": _("Working data of the batch removed"),
+        "job.requested": _("Background job requested"),
+        "job.done": _("Background job done"),
+        "job.failed": _("Background job failed"),
+        "job.cancel_requested": _("Cancellation of a background job requested"),
+        "job.cancelled": _("Background job cancelled"),
+        "job.removed": _("Background job removed after its retention period"),
         "ledger.verified": _("Audit trail verified"),
         "ledger.exported": _("Audit trail exported"),
         "ledger.export_downloaded": _("Export of the audit trail downloaded"),
@@ -115,6 +122,20 @@ MODES: Mapping[str, str | Promise] = MappingProxyType(
         "full": _("All entries"),
     }
 )
+# Labels of background jobs, by the names of their kinds.
+_JOBS: Mapping[str, str | Promise] = MappingProxyType(
+    {
+        "export": _("Export of the audit trail"),
+        "verify": _("Verification of the audit trail"),
+        "verify_archive": _("Verification of the archive"),
+        "assess_corpus": _("Assessment of a corpus"),
+        "train_model": _("Training of a model"),
+        "rejudge_filed": _("Report of a model on filed documents"),
+        "backup": _("Backup"),
+        "follow_locks": _("Update of locks in the archive"),
+        "inert_renditions": _("Pictures of locked originals"),
+    }
+)
 # Labels of events that exist for many kinds of records, such as "waiver.created".
 _KINDS: Mapping[str, str | Promise] = MappingProxyType(
     {
@@ -144,6 +165,11 @@ _VERBS: Mapping[str, str | Promise] = MappingProxyType(
 )
 _SYSTEMS = MappingProxyType({"system:worker": "SiteLedger"})
 _OTHER = StateDisplay("dash", "idle")  # for entries that do not change a state
+
+
+def label_job(kind: str) -> str:
+    """Return the label of a kind of background jobs, or its name if it has none."""
+    return str(_JOBS.get(kind, kind))
 
 
 def label_event(name: str) -> str:

@@ -36,7 +36,7 @@ def verification_overview(request: SignedIn) -> HttpResponse:
 @restrict_page(CHANGE, permission=VERIFY_LEDGER)
 def start_verification(request: SignedIn) -> HttpResponse:
     """Request a verification, and redirect to the page with its progress."""
-    return redirect("trail_check", runs.request_check(request.user.actor_name).pk)
+    return redirect("trail_check", runs.request_check(request.user.actor).pk)
 
 
 @restrict_page(READ, permission=VIEW_ENTRIES)

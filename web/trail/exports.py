@@ -6,7 +6,6 @@ The selection has two steps, each with its own address, so that the Back button 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,9 +13,10 @@ from django.utils.translation import gettext as _
 
 from audit import background_jobs
 from audit.background_jobs import AuditJob
+from audit.export import job as export_job
 from audit.export.job import KIND
 from audit.ledger import queries
-from audit.ledger.log import ledger, record, write_time
+from audit.ledger.log import write_time
 from audit.ledger.queries import EntrySearch
 from ingestion.models import Packet
 from web.permissions import EXPORT_LEDGER
@@ -25,7 +25,6 @@ from web.shell.access import FORM, READ, SignedIn, restrict_page
 from web.trail import export_package
 from web.trail.forms import ExportForm, get_midnight, get_midnight_after
 from web.trail.jobs import is_job_done, render_job
-from web.trail.timelines import list_packet_subjects
 
 MAX_EXPORTS_SHOWN = 20
 
@@ -64,9 +63,8 @@ def confirm_export(request: SignedIn) -> HttpResponse:
             "subjects": list(search.subjects),
             "since": write_time(search.since) if search.since else "",
             "until": write_time(search.until) if search.until else "",
-            "role": request.user.role,
         }
-        job = background_jobs.request_job(KIND, arguments, request.user.actor_name)
+        job = background_jobs.request_job(KIND, arguments, request.user.actor)
         return redirect("trail_export", job.pk)
     choices = [
         (field.label, name, selection[name])
@@ -93,14 +91,7 @@ def download_export(request: SignedIn, pk: int) -> FileResponse:
     path = Path(job.result.get("path", ""))
     if not is_job_done(job) or not path.is_file():
         raise Http404
-    with ledger():  # the download is recorded before the first byte is sent
-        record(
-            "ledger.export_downloaded",
-            subject=f"download:{uuid4()}",
-            by=request.user.actor,
-            sha256=job.result.get("manifest", ""),
-            detail={"export": job.pk, "file": path.name},
-        )
+    export_job.record_download(job, by=request.user.actor)
     return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
 
 
@@ -131,7 +122,7 @@ def _build_search(selection: Mapping[str, Any]) -> EntrySearch:
     subjects = []
     if selection["packet"]:
         packets = Packet.objects.select_related("batch")
-        subjects = list_packet_subjects(packets.get(reference=selection["packet"]))
+        subjects = packets.get(reference=selection["packet"]).list_subjects()
     return EntrySearch(
         sites=selection["sites"],
         subjects=subjects,

@@ -1,4 +1,4 @@
-"""Renders the page of a background job of the audit trail, with its progress until it ends."""
+"""Renders the page of a background job, with its progress until it ends."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 
+from audit import background_jobs
 from audit.background_jobs import AuditJob
 
 POLL_MILLISECONDS = 2000
@@ -24,14 +25,16 @@ def render_job(
 
     While nothing has changed, the answer to a request for the fragment is 304.
     """
-    etag = f'"{job.pk}-{job.state}-{job.done}-{job.total}"'
+    is_cancelled = job.cancel_requested_at is not None
+    etag = f'"{job.pk}-{job.state}-{job.done}-{job.total}-{int(is_cancelled)}"'
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
         return unchanged
     fragment = f"{template}_live.html"
     context = {
         "job": job,
-        "is_over": is_job_done(job) or job.state == AuditJob.State.FAILED,
+        "is_over": job.is_final,
+        "estimate": background_jobs.estimate_job(job),
         "etag": etag,
         "poll": POLL_MILLISECONDS,
         "fragment": fragment,

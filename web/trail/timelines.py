@@ -57,7 +57,7 @@ def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
     packet = get_object_or_404(visible, reference=reference)
     context = {
         "packet": packet,
-        **_list_newest(request, EntrySearch(subjects=list_packet_subjects(packet))),
+        **_list_newest(request, EntrySearch(subjects=packet.list_subjects())),
     }
     return render(request, "trail/packet.html", context)
 
@@ -72,12 +72,6 @@ def site_trail(request: SignedIn, site_id: str) -> HttpResponse:
     site = get_object_or_404(visible, site_id=site_id)
     context = {"site": site, **_list_newest(request, EntrySearch(sites=[site.site_id]))}
     return render(request, "trail/site.html", context)
-
-
-def list_packet_subjects(packet: Packet) -> list[str]:
-    """Return the subjects of the entries of a packet, its batch and its documents."""
-    keys = packet.documents.order_by("pk").values_list("pk", flat=True)
-    return [packet.batch.subject, packet.subject, *(f"document:{pk}" for pk in keys)]
 
 
 def _list_newest(request: HttpRequest, search: EntrySearch) -> dict[str, object]:

@@ -7,39 +7,25 @@ there is no truth; 1 a criterion is missed; 2 the assessment could not run.
 import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
-from audit.files import durable
-from ingestion.assessment import assess, records, scores
-from ingestion.assessment.assess import NO_SITE, AssessedFile, list_skipped
+from ingestion.assessment import records
+from ingestion.assessment.assess import AssessedFile, list_skipped
+from ingestion.assessment.corpus import TRUTH_FILE, CorpusError, PreparedCorpus, prepare_corpus
 from ingestion.assessment.records import AssessmentPlan
 from ingestion.assessment.scores import Totals
-from ingestion.assessment.truth import Criteria, Truth, TruthError
+from ingestion.assessment.truth import TruthError
 from ingestion.core.errors import ReadingFault, StorageUnavailable
-from ingestion.documents.active_model import (
-    ACTIVE_MODEL,
-    BUILT_IN_MODEL,
-    find_model,
-    write_model_file,
-)
-from ingestion.documents.site_facts import build_site_facts
-from ingestion.models import LearnedModel
-from ingestion.rules.checks.check_input import SiteFacts
-from ingestion.rules.classification.model_file import ModelFile
-from ingestion.rules.document_types import RULES_VERSION
+from ingestion.documents.active_model import ACTIVE_MODEL, BUILT_IN_MODEL
 from sites.accounts.terminal_signature import NotSigned, find_signer, sign_at_terminal
-from sites.models import Site, User
+from sites.models import User
 
 COULD_NOT_RUN = 2
-TRUTH_FILE = "truth.json"  # in the folder, if --truth is not given
 
 
 class Command(BaseCommand):
@@ -74,83 +60,42 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         try:
-            with tempfile.TemporaryDirectory(prefix="siteledger-assessment-") as scratch:
-                model = self._find_model(options["model"], Path(scratch))
-                failed = self._assess(folder, model, options)
-        except (TruthError, ReadingFault, StorageUnavailable, NotSigned, OSError) as error:
+            with prepare_corpus(
+                folder,
+                truth_path=options["truth"],
+                site_number=options["site"] or "",
+                day=options["day"],
+                model_name=options["model"],
+            ) as corpus:
+                failed = self._assess(corpus, options)
+        except (
+            CorpusError, TruthError, ReadingFault, StorageUnavailable, NotSigned, OSError,
+        ) as error:  # fmt: skip
             raise CommandError(
                 f"The assessment could not run: {error}", returncode=COULD_NOT_RUN
             ) from error
         if failed:
             sys.exit(1)
 
-    def _find_model(self, name: str, scratch: Path) -> ModelFile | None:
-        """Return a file with the model of this name, or None for the built-in one."""
-        try:
-            model = find_model(name)
-        except (LearnedModel.DoesNotExist, ValueError) as error:
-            raise CommandError(f"There is no model {name}.", returncode=COULD_NOT_RUN) from error
-        return write_model_file(model, scratch) if model else None
-
-    def _assess(
-        self, folder: Path, model: ModelFile | None, options: Mapping[str, Any]
-    ) -> list[str]:
-        """Assess the folder, print and record the result, and return the missed criteria."""
-        rules = model.rules_version if model else RULES_VERSION
+    def _assess(self, corpus: PreparedCorpus, options: Mapping[str, Any]) -> list[str]:
+        """Assess the corpus, print and record the result, and return the missed criteria."""
         if options["record"] != bool(options["by"]):
             raise NotSigned("--record and --by USER belong together.")
         signer = find_signer(options["by"], records.PERMISSION) if options["by"] else None
-        path = options["truth"] or folder / TRUTH_FILE
-        truth = Truth.load(path) if options["truth"] or path.is_file() else None
-        criteria = Criteria.parse(settings.ASSESSMENT_CRITERIA)
-        criteria = criteria.tightened_by(truth.criteria) if truth else criteria
-        files = self._list_files(folder, truth)
-        site = self._find_site(options["site"])
-        today = options["day"] or timezone.now().date()
-        plan = AssessmentPlan(
-            {name: durable.hash_file(path).sha256 for name, path in files.items()},
-            criteria,
-            rules,
-            durable.hash_file(path).sha256 if truth else "",
-            site.site_id,
-            today.isoformat(),
-        )
-        run = records.record_start(plan, by=signer) if signer else ""
-        results = self._read(files, site, today, model, is_shown=not options["json"])
-        totals = scores.compare_with_truth(results, truth.files) if truth else None
-        content: dict[str, Any] = {
-            "rules": rules,
-            "skipped": list_skipped(site),
-            "files": [result.as_json(name) for name, result in results.items()],
-            "totals": totals.as_json() if totals else {},
-            "missed": list(totals.failed_criteria(criteria)) if totals else [],
-        }
+        run = records.record_start(corpus.plan, by=signer) if signer else ""
+        if not options["json"]:
+            with_site = corpus.site.site_id
+            why = "one file at a time" if with_site else "one file at a time, without --site"
+            skipped = ", ".join(list_skipped(corpus.site))
+            self.stdout.write(f"Assessed {why}, not checked: {skipped}.")
+        result = corpus.assess(self._show_file if not options["json"] else lambda *_: None)
         if options["json"]:
-            self.stdout.write(json.dumps(content, indent=1, ensure_ascii=False))
-        elif totals:
-            self._show_totals(totals, content["missed"], rules)
+            self.stdout.write(json.dumps(result.content, indent=1, ensure_ascii=False))
+        elif result.totals:
+            self._show_totals(result.totals, result.missed, corpus.plan.rules_version)
         if signer:
-            self._sign(plan, content, run, signer)
-        missed: list[str] = content["missed"]
-        return missed
-
-    def _read(
-        self,
-        files: Mapping[str, Path],
-        site: SiteFacts,
-        today: date,
-        model: ModelFile | None,
-        *,
-        is_shown: bool,
-    ) -> dict[str, AssessedFile]:
-        if is_shown:
-            why = "one file at a time" if site.site_id else "one file at a time, without --site"
-            self.stdout.write(f"Assessed {why}, not checked: {', '.join(list_skipped(site))}.")
-        report = self._show_file if is_shown else lambda *_: None
-        limits = settings.READING_LIMITS
-        return assess.assess_files(
-            files, limits, today=today, site=site, model=model, report=report
-        )
+            self._sign(corpus.plan, result.content, run, signer)
+        return result.missed
 
     def _sign(
         self, plan: AssessmentPlan, content: Mapping[str, Any], run: str, signer: User
@@ -159,28 +104,6 @@ class Command(BaseCommand):
         by = sign_at_terminal(signer, records.MEANING, records.PERMISSION)
         row = records.sign_result(plan, content, run=run, user=signer, by=by)
         self.stderr.write(f"Signed as {row.subject}. SHA-256 of the result: {row.sha256}")
-
-    def _list_files(self, folder: Path, truth: Truth | None) -> dict[str, Path]:
-        """Return the files that the truth names, or all files of the folder, by name."""
-        if not folder.is_dir():
-            raise CommandError(f"{folder} is not a folder.", returncode=COULD_NOT_RUN)
-        if truth:
-            named = {file.file: folder / file.file for file in truth.files}
-            files = {name: path for name, path in named.items() if path.is_file()}
-        else:
-            paths = sorted(path for path in folder.rglob("*") if path.is_file())
-            files = {str(path.relative_to(folder)): path for path in paths}
-        if not files:
-            raise CommandError(f"There are no files in {folder}.", returncode=COULD_NOT_RUN)
-        return files
-
-    def _find_site(self, number: str | None) -> SiteFacts:
-        if not number:
-            return NO_SITE
-        site = Site.objects.select_related("study").filter(site_id=number).first()
-        if site is None:
-            raise CommandError(f"There is no site {number}.", returncode=COULD_NOT_RUN)
-        return build_site_facts(site)
 
     def _show_file(self, name: str, result: AssessedFile) -> None:
         self.stdout.write(

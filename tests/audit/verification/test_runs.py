@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from audit import background_jobs
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.models import AppendOnly, CheckRun, Entry
 from audit.signing import keys
 from audit.verification import runs
@@ -174,11 +175,15 @@ def test_a_ledger_that_accepts_no_entries_is_still_verified(written, settings):
 
 @pytest.mark.requirement("R05")
 def test_requested_and_nightly_checks_run_as_jobs(written):
-    job = runs.request_check("user:7")
+    job = runs.request_check(Actor("user:7"))
     assert background_jobs.run_next_job()
     job.refresh_from_db()
     run = CheckRun.objects.get(pk=job.result["run"])
-    assert (job.state, job.result["result"], run.asked_by) == ("done", "unanchored", "user:7")
+    assert (job.state, job.result["result"], run.asked_by) == (
+        "done",
+        "unanchored",
+        "user:7",
+    )
     assert run.mode == "full"
     runs.run_nightly_check()
     assert background_jobs.run_next_job()

@@ -5,6 +5,7 @@ import json
 import re
 import time
 from datetime import date
+from pathlib import Path
 
 import pypdf
 import pytest
@@ -12,8 +13,13 @@ from django.core.management import CommandError, call_command
 from django_otp.oath import TOTP
 from reportlab.pdfgen import canvas
 
+from audit import background_jobs
+from audit.background_jobs import JobCancelled
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.models import Entry
+from ingestion.assessment import job as job_module
+from ingestion.assessment.corpus import CorpusError
 from ingestion.assessment.criteria_checks import check_criteria
 from ingestion.assessment.language import identify_language
 from ingestion.assessment.records import SIGNED, STARTED, verify_assessments
@@ -318,3 +324,29 @@ def test_a_learned_model_is_assessed_before_it_is_active(corpus, capsys):
     with pytest.raises(CommandError, match="There is no model 77") as refused:
         assess(capsys, corpus, "--model", 77)
     assert refused.value.returncode == 2
+
+
+@pytest.mark.slow
+def test_a_corpus_is_assessed_as_a_job_that_can_be_cancelled(corpus, settings, tmp_path):
+    settings.ASSESSMENT_DIR, settings.EXPORT_DIR = corpus.parent, tmp_path / "exports"
+    arguments = {"folder": corpus.name, "site": "", "day": "2026-11-20", "model": "built-in"}
+    job = background_jobs.request_job(job_module.KIND, arguments, Actor("user:7"))
+    assert background_jobs.run_next_job()
+    job.refresh_from_db()
+    assert (job.state, job.error, job.done) == ("done", "", 4)
+    content = json.loads(Path(job.result["path"]).read_text())
+    assert {file["file"] for file in content["files"]} == {path.name for path in corpus.iterdir()}
+    assert len(content["plan"]["file_sha256"]) == 4
+    second = background_jobs.request_job(job_module.KIND, arguments, Actor("user:7"))
+    second.is_stop_requested = True
+    with pytest.raises(JobCancelled):
+        job_module.run_assessment_job(second)
+
+
+def test_a_corpus_outside_its_folder_is_refused(settings, tmp_path):
+    settings.ASSESSMENT_DIR = tmp_path / "corpora"
+    settings.ASSESSMENT_DIR.mkdir()
+    (settings.ASSESSMENT_DIR / "link").symlink_to(tmp_path)
+    for name in ("..", "link", "/etc", "none"):
+        with pytest.raises(CorpusError, match="no folder"):
+            job_module.find_folder(name)

@@ -12,10 +12,14 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
+from audit import background_jobs
+from audit.background_jobs import JobCancelled
 from audit.files import durable
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.signing import anchors, checkpoints
 from ingestion.backup import contents, creation
+from ingestion.backup import job as backup_job
 from ingestion.backup.contents import BackupError, BackupFile, BackupFileKind
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
@@ -311,3 +315,28 @@ def test_errors_of_pg_dump_are_reported(target, pg_dump, capsys):
     assert run("backup", target) == 2
     assert "pg_dump failed: disk on fire" in capsys.readouterr().out
     assert backups(target) == []
+
+
+def test_a_backup_is_created_as_a_job(target, filed, settings):
+    settings.BACKUP_DIR = target
+    job = background_jobs.request_job(backup_job.KIND, {}, Actor("user:7", "operations"))
+    assert background_jobs.run_next_job()
+    job.refresh_from_db()
+    assert (job.state, job.error, job.done) == ("done", "", 256)
+    folder, _ = made(target)
+    assert (job.result["folder"], job.result["missing"]) == (folder.name, 0)
+    (entry,) = queries.list_entries(f"backup:{folder.name}")
+    assert (entry.actor, entry.sha256) == ("user:7", job.result["sha256"])
+
+
+def test_a_cancelled_backup_leaves_nothing_behind(target, filed, settings):
+    settings.BACKUP_DIR = target
+
+    def stop(_done, _total):
+        raise JobCancelled
+
+    with pytest.raises(JobCancelled):
+        creation.create_backup(target, by=Actor("user:7"), progress=stop)
+    assert [path.name for path in target.iterdir() if path.is_dir()] == []
+    settings.BACKUP_DIR = None
+    assert not backup_job.can_back_up_here()

@@ -12,6 +12,9 @@ from audit.export import job as export_job
 from audit.ledger.actors import Actor
 from audit.signing import key_rotation
 from audit.verification import runs
+from ingestion.assessment import job as assessment_job
+from ingestion.backup import job as backup_job
+from ingestion.documents import inert_renditions
 from ingestion.learning import rejudgement, training
 from ingestion.storage import archive_verification, object_locks
 from ingestion.storage.archive import get_archive
@@ -26,13 +29,16 @@ pytestmark = [
 ]
 
 
-# The arguments of a job of each kind.
+# The arguments of a job of each kind that can be done here. Training needs decisions of QA, an
+# assessment needs a corpus, and a backup a folder: they have tests of their own.
+ELSEWHERE = [training.KIND, assessment_job.KIND, backup_job.KIND]
 ARGUMENTS = {
     runs.KIND: {"mode": "full"},
     export_job.KIND: {},
     archive_verification.KIND: {"parts": ["ab"]},
     object_locks.JOB_KIND: {"parts": ["ab"]},
     rejudgement.KIND: {"model": "built-in"},
+    inert_renditions.JOB_KIND: {},
 }
 
 
@@ -72,10 +78,9 @@ def has_ended(job):
 
 @pytest.mark.slow
 def test_workers_run_jobs_of_every_kind(settings, key):
-    # Training has tests of its own, because it fails without decisions of QA.
-    assert sorted([*ARGUMENTS, training.KIND]) == background_jobs.list_registered_kinds()
+    assert sorted([*ARGUMENTS, *ELSEWHERE]) == background_jobs.list_registered_kinds()
     jobs = [
-        background_jobs.request_job(kind, arguments, "user:7")
+        background_jobs.request_job(kind, arguments, Actor("user:7"))
         for kind, arguments in ARGUMENTS.items()
     ]
     with worker_host(settings):
@@ -87,9 +92,9 @@ def test_workers_run_jobs_of_every_kind(settings, key):
 
 @pytest.mark.slow
 def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, key, tmp_path):
-    export = background_jobs.request_job(export_job.KIND, {}, "user:7")
+    export = background_jobs.request_job(export_job.KIND, {}, Actor("user:7"))
     with worker_host(settings, AUDIT_KEY_FILE=str(tmp_path / "no-key-here.pem")):
-        check = runs.request_check("user:7")
+        check = runs.request_check(Actor("user:7"))
         eventually(lambda: is_done(check))
         export.refresh_from_db()
         assert export.state == AuditJob.State.WAITING
@@ -100,7 +105,7 @@ def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, k
 @pytest.mark.slow
 def test_a_host_runs_a_check_that_a_person_requested(settings):
     with worker_host(settings):
-        job = runs.request_check("user:7")
+        job = runs.request_check(Actor("user:7"))
         eventually(lambda: is_done(job))
     assert job.result["result"] == "unanchored"  # there is no independent anchor
     assert job.attempts == 1
@@ -109,7 +114,9 @@ def test_a_host_runs_a_check_that_a_person_requested(settings):
 @pytest.mark.slow
 def test_a_job_whose_worker_is_killed_is_started_again_at_once(settings, endless_file):
     with worker_host(settings) as host:
-        job = background_jobs.request_job(archive_verification.KIND, {"parts": ["ab"]}, "user:7")
+        job = background_jobs.request_job(
+            archive_verification.KIND, {"parts": ["ab"]}, Actor("user:7")
+        )
         writer = eventually(lambda: open_for_writing(endless_file))
         kill(host, "worker")
         endless_file.unlink()

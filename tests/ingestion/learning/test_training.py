@@ -182,9 +182,7 @@ class TestRejudgement:
     @pytest.mark.slow
     def test_differences_among_filed_documents_are_reported_and_nothing_changes(self, filed, ines):
         before = list(Document.objects.values())
-        job = background_jobs.request_job(
-            rejudgement.KIND, {"model": "built-in", "role": ines.role}, ines.actor_name
-        )
+        job = background_jobs.request_job(rejudgement.KIND, {"model": "built-in"}, ines.actor)
         background_jobs.run_next_job()
         job.refresh_from_db()
         assert job.error == ""

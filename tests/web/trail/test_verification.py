@@ -109,7 +109,7 @@ def test_a_failed_verification_is_reported_as_an_internal_error(affairs, work, p
         raise OperationalError("the database did not answer")
 
     asked = affairs.post(NOW)
-    monkeypatch.setattr(background_jobs, "_works", {})
+    monkeypatch.setattr(background_jobs, "_kinds", {})
     background_jobs.register_kind(runs.KIND, failing)
     work()
     page = text(affairs.get(asked.url))
