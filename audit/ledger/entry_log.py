@@ -19,7 +19,9 @@ WARNING_EVENTS = frozenset(
         "chunk.released",
         "document.fetch_failed",
         "document.held",
+        "job.failed",
         "portal.breaker_opened",
+        "portal.source_changed",
     }
 )
 _LOGGED_FIELDS = ("correlation_id", "site", "from", "to", "code")
