@@ -25,9 +25,10 @@ from api.http.problems import Problem, make_problem_response
 from audit.ledger import queries
 from audit.verification.ledger_status import get_current_verdict
 from ingestion.core.states import BatchState, ChunkState, DocumentState
+from ingestion.dispatch import demand
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
-from ingestion.operations import work_status
+from ingestion.operations import scaling, work_status
 from ingestion.storage import disk_space
 from sites.models import TokenScope
 
@@ -79,6 +80,12 @@ class _DatabaseCollector(Collector):
             work_status.get_oldest_due_seconds(),
         )
         yield _gauge(
+            "backlog_age_seconds",
+            "How long the oldest chunk has been due that a worker could claim at once.",
+            demand.get_oldest_claimable_seconds(),
+        )
+        yield from _measure_hosts()
+        yield _gauge(
             "portals_down",
             "Portals whose circuit breaker is open, so that they are only probed.",
             PortalLimitState.objects.down().count(),
@@ -115,6 +122,18 @@ class _DatabaseCollector(Collector):
         if heartbeat_at := host_heartbeat.get_last_heartbeat_at():
             worker_silence.add_metric([], (timezone.now() - heartbeat_at).total_seconds())
         yield worker_silence
+
+
+def _measure_hosts() -> Iterator[Metric]:
+    loads = host_heartbeat.list_loads()
+    yield _gauge("hosts", "Worker hosts with a current heartbeat.", len(loads))
+    yield _gauge("workers", "Workers of these hosts.", sum(host.workers for host in loads))
+    yield _gauge("busy_workers", "Workers with a task.", sum(host.busy for host in loads))
+    yield _gauge(
+        "wanted_hosts",
+        "Worker hosts that the load needs, for autoscalers such as KEDA.",
+        scaling.get_wanted_hosts(),
+    )
 
 
 def _gauge(name: str, help_text: str, value: float) -> Metric:

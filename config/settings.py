@@ -308,7 +308,7 @@ MAX_CHUNKS = env.int("MAX_CHUNKS", default=2_000)  # in one batch; larger batche
 MAX_UNFINISHED_DOCUMENTS = env.int("MAX_UNFINISHED_DOCUMENTS", default=100_000)  # 0: no limit
 DISPATCH_DEADLINE_SECONDS = env.float("DISPATCH_DEADLINE_SECONDS", default=86_400.0)
 SITE_STALL_SECONDS = env.float("SITE_STALL_SECONDS", default=1_800.0)  # until a site is named
-# Chunks that one shift holds at a time, and the same number of urgent chunks.
+# Chunks that one shift holds at a time, and the same number of urgent chunks. 0: no limit.
 SHIFT_MAX_CHUNKS = env.int("SHIFT_MAX_CHUNKS", default=16)
 # Chunks of one site that run at a time on all hosts, and the same number of urgent chunks.
 SITE_MAX_CHUNKS = env.int("SITE_MAX_CHUNKS", default=4)
@@ -320,6 +320,15 @@ RETENTION_DAYS = env.int(
 )  # of the chunks of finished batches; 0: no limit
 FINISHED_STAGES_MB = env.int("FINISHED_STAGES_MB", default=4_000)  # kept for recovery; 0: none
 WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # until a wakeup counts as unanswered
+BACKLOG_ALARM_SECONDS = env.int("BACKLOG_ALARM_SECONDS", default=900)  # of waiting for a worker
+# The number of worker hosts. SCALE_MAX_HOSTS=0: no host is ever asked for.
+SCALE_MIN_HOSTS = env.int("SCALE_MIN_HOSTS", default=1)
+SCALE_MAX_HOSTS = env.int("SCALE_MAX_HOSTS", default=0)
+SCALE_OUT_SECONDS = env.float("SCALE_OUT_SECONDS", default=30.0)  # full, until one more is wanted
+SCALE_COOLDOWN_SECONDS = env.float("SCALE_COOLDOWN_SECONDS", default=120.0)
+SCALE_IN_SECONDS = env.float("SCALE_IN_SECONDS", default=600.0)  # idle, until fewer are wanted
+SCALE_COMMAND = env.str("SCALE_COMMAND", default="")
+SCALE_WEBHOOK = env.str("SCALE_WEBHOOK", default="")
 
 # --- review by people -------------------------------------------------------------------------
 
@@ -392,11 +401,14 @@ Q_CLUSTER = {
     "name": "siteledger",
     # A server that does not respond must not delay a submission.
     **(
-        {"redis": f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_timeout=3"}
+        {
+            "redis": f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_timeout=3",
+            "broker_class": "ingestion.dispatch.processes.wakeup_broker.RedisBroker",
+        }
         if REDIS_URL
         else {
             "orm": "default",
-            "broker_class": "ingestion.dispatch.wakeup_broker.NotifyingBroker",
+            "broker_class": "ingestion.dispatch.processes.wakeup_broker.DatabaseBroker",
         }
     ),
     "workers": WORKERS,

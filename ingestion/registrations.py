@@ -25,6 +25,8 @@ from ingestion.operations import (
     finding_check,
     reconciliation,
     rendition_check,
+    scaling,
+    scaling_checks,
 )
 from ingestion.review import signature_payload
 from ingestion.rules.document_types import RULES_VERSION
@@ -56,6 +58,7 @@ def register_all() -> None:
         search_index.KIND,
         inert_renditions.KIND,
         *alerts.KINDS.values(),
+        *scaling.KINDS,
     )
     task_context.connect_signals()
     log.register_rules(RULES_VERSION)
@@ -89,4 +92,5 @@ __all__ = [
     "criteria_checks",
     "queue_checks",
     "register_all",
+    "scaling_checks",
 ]

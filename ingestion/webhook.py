@@ -1,4 +1,4 @@
-"""Sends signed requests to the webhook of the installation (`ALERT_WEBHOOK`)."""
+"""Sends signed requests to the webhooks of the installation: ALERT_WEBHOOK and SCALE_WEBHOOK."""
 
 import hashlib
 import hmac
@@ -17,8 +17,8 @@ from audit.outbox import DeliveryFailed
 TIMEOUT_SECONDS = 10.0  # of connecting, and of each wait for bytes of the response's headers
 
 
-def call_webhook(content: Mapping[str, Any]) -> None:
-    """Send the content as JSON to the webhook.
+def call_webhook(url: str, content: Mapping[str, Any]) -> None:
+    """Send the content as JSON to the webhook at the address.
 
     It is called by the handlers of messages of the outbox. Raises DeliveryFailed if the webhook
     cannot be reached, if its answer is no success, or if the secret cannot be read.
@@ -28,7 +28,7 @@ def call_webhook(content: Mapping[str, Any]) -> None:
     try:
         # The body of the response is not read, because it may be long or never end.
         with httpx.stream(
-            "POST", settings.ALERT_WEBHOOK, content=body, headers=headers, timeout=TIMEOUT_SECONDS
+            "POST", url, content=body, headers=headers, timeout=TIMEOUT_SECONDS
         ) as response:
             pass
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:

@@ -14,19 +14,14 @@ import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
-from itertools import chain
-from typing import Any
 
 from django.conf import settings
-from django.db import connection
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Now
+from django.db.models import F, QuerySet
 
 from audit.ledger.log import ledger
 from ingestion.core.ports import WorkItem
 from ingestion.core.states import ChunkState
-from ingestion.dispatch import portal_place_rows
+from ingestion.dispatch import demand, portal_place_rows
 from ingestion.dispatch.clock import read_database_time
 from ingestion.dispatch.portal_outages import postpone_if_portal_down
 from ingestion.dispatch.work_items import list_work_items
@@ -64,62 +59,10 @@ def claim_due_chunks(
     Returns fewer leases than there are due chunks if other workers claim some of them meanwhile.
     """
     now = read_database_time()
-    excluded = {*busy_sites, *_sites_at_limit(urgent)}
-    due = find_next_chunk_of_each_site(now, excluded, urgent)
+    excluded = {*busy_sites, *demand.find_sites_at_limit(urgent)}
+    due = demand.find_next_chunk_of_each_site(now, excluded, urgent)
     chunks = list(due[: min(max_chunks, MAX_CHUNKS_PER_CLAIM)])
     return [lease for chunk in chunks if (lease := _claim_chunk(chunk, by=by, now=now))]
-
-
-def find_next_chunk_of_each_site(
-    now: datetime, excluded: Collection[int], urgent: bool
-) -> "QuerySet[Chunk, int]":
-    """Return the first due chunk of every site that is not excluded, in order of rank.
-
-    The query probes the index once for each site, however many chunks wait there.
-    """
-    due = Chunk.objects.due(now).of_urgency(urgent)
-    first = due.filter(site=OuterRef("pk")).values("pk")[:1]
-    sites = Site.objects.order_by().exclude(pk__in=excluded).annotate(first=Subquery(first))
-    chunks = Chunk.objects.filter(pk__in=sites.values("first")).order_by("rank", "pk")
-    return chunks.values_list("pk", flat=True)
-
-
-def is_any_chunk_due() -> bool:
-    """Return whether a shift could claim a chunk now."""
-    now = read_database_time()
-    return any(
-        find_next_chunk_of_each_site(now, _sites_at_limit(urgent), urgent).exists()
-        for urgent in find_due_queues((True, False))
-    )
-
-
-def find_due_queues(queues: Iterable[bool]) -> list[bool]:
-    """Return which of the queues (True is the urgent one) have a due chunk.
-
-    Most calls find none. Each call is one statement, which probes an index and whose text is built
-    once.
-    """
-    asked = tuple(queues)
-    with connection.cursor() as cursor:
-        cursor.execute(*_due_queues_query(asked))
-        return [urgent for urgent, is_due in zip(asked, cursor.fetchone(), strict=True) if is_due]
-
-
-@cache
-def _due_queues_query(queues: tuple[bool, ...]) -> tuple[str, tuple[Any, ...]]:
-    """Return SQL and parameters of a query that tells for each queue whether a chunk is due."""
-    due = Chunk.objects.due(Now()).order_by()
-    firsts = [due.of_urgency(urgent).values_list("pk")[:1] for urgent in queues]
-    queries = [first.query.sql_with_params() for first in firsts]
-    exist = ", ".join(f"EXISTS({query})" for query, _ in queries)
-    return f"SELECT {exist}", tuple(chain.from_iterable(parameters for _, parameters in queries))
-
-
-def _sites_at_limit(urgent: bool) -> set[int]:
-    """Return the sites of which SITE_MAX_CHUNKS chunks run, over all shifts and hosts."""
-    running = Chunk.objects.running().of_urgency(urgent).order_by().values_list("site")
-    counted = running.annotate(n=Count("pk")).filter(n__gte=settings.SITE_MAX_CHUNKS)
-    return {site for site, _ in counted}
 
 
 def _claim_chunk(chunk_id: int, *, by: str, now: datetime) -> Lease | None:

@@ -24,13 +24,14 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError
 from structlog.contextvars import bound_contextvars
 
+from ingestion.core.capacity import compute_room
 from ingestion.core.document_stages import DocumentStage, DocumentStageName
 from ingestion.core.errors import LeaseLost, PortalUnreachable
 from ingestion.core.ingest import Ingest
 from ingestion.core.portal_queues import PortalQueues
 from ingestion.core.ports import WorkItem
 from ingestion.core.states import DocumentState
-from ingestion.dispatch import leases, portal_place_rows
+from ingestion.dispatch import demand, leases, portal_place_rows
 from ingestion.dispatch.clock import DatabaseClock
 from ingestion.dispatch.database_thread import DatabaseThread
 from ingestion.dispatch.document_reader import PooledDocumentReader
@@ -233,16 +234,15 @@ class Shift:
         for urgent, seconds in intervals:
             if has_new_room or now >= self._next_claim_at[urgent]:
                 self._next_claim_at[urgent] = now + seconds
-                has_room = len(self._chunks_of(urgent)) < settings.SHIFT_MAX_CHUNKS
-                queues += [urgent] if has_room else []
+                queues += [urgent] if self._room(urgent) else []
         new: list[Lease] = []
         try:
-            for urgent in await self._database(leases.find_due_queues, queues) if queues else ():
+            for urgent in await self._database(demand.find_due_queues, queues) if queues else ():
                 # The next chunk of a site is claimed when its last one is fed, so that its portal
                 # stays busy while the end of that chunk is still being parsed.
                 held = self._chunks_of(urgent)
                 busy = [chunk.lease.site for chunk in held if chunk.is_being_fed]
-                room, asked_at = settings.SHIFT_MAX_CHUNKS - len(held), time.monotonic()
+                room, asked_at = self._room(urgent), time.monotonic()
                 new += await self._database(
                     leases.claim_due_chunks, room, by=self._owner, busy_sites=busy, urgent=urgent
                 )
@@ -251,6 +251,9 @@ class Shift:
         except OperationalError as error:
             logger.warning("no more chunks are leased, because the database failed: %s", error)
         return new
+
+    def _room(self, urgent: bool) -> int:
+        return compute_room(len(self._chunks_of(urgent)), settings.SHIFT_MAX_CHUNKS)
 
     def _chunks_of(self, urgent: bool) -> list[_HeldChunk]:
         return [chunk for chunk in self._chunks.values() if chunk.lease.urgent == urgent]

@@ -36,6 +36,7 @@ from ingestion.models.operations import (
     AlarmMessage,
     AlarmRow,
     Channel,
+    ScalingRow,
     SiteSummary,
     WorkerHost,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "ReviewRequest",
     "ReviewRequestQuerySet",
     "RowUnchangeable",
+    "ScalingRow",
     "SiteRequirement",
     "SiteSummary",
     "Upload",

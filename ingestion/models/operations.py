@@ -1,4 +1,4 @@
-"""Defines tables for operations: worker hosts, site summaries, alarms.
+"""Defines tables for operations: worker hosts, scaling, site summaries, alarms.
 
 They hold no records of documents. If they are lost, they are soon filled again.
 """
@@ -26,6 +26,22 @@ class WorkerHost(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ScalingRow(models.Model):
+    """Stores how many worker hosts are wanted. There is one row. `operations.scaling` writes it."""
+
+    wanted_hosts = models.PositiveIntegerField()
+    full_since = models.DateTimeField(null=True)  # since when all hosts are full and work waits
+    idle_since = models.DateTimeField(null=True)  # since when a host is idle and no work waits
+    asked_at = models.DateTimeField(null=True)  # when one more host was last asked for
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "ingestion_scaling"
+
+    def __str__(self) -> str:
+        return f"{self.wanted_hosts} hosts wanted"
 
 
 class SiteSummary(models.Model):

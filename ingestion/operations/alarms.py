@@ -22,6 +22,7 @@ from audit.outbox import OutboxMessage
 from audit.signing import anchors
 from audit.verification import ledger_status
 from audit.verification.verify import Result
+from ingestion.dispatch import demand
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents.stuck_sites import find_stuck_sites
 from ingestion.models import AlarmMessage, Document, Mailbox
@@ -151,6 +152,25 @@ def _find_workers_alarm() -> Iterator[Alarm]:
                 "cannot reach the database."
             ),
             is_critical=True,
+        )
+
+
+def _find_backlog_alarm() -> Iterator[Alarm]:
+    waiting = demand.get_oldest_claimable_seconds()
+    if waiting > settings.BACKLOG_ALARM_SECONDS:
+        loads = host_heartbeat.list_loads()
+        busy, workers = sum(host.busy for host in loads), sum(host.workers for host in loads)
+        sentence = _(
+            "Documents have been waiting for a worker for {minutes} minutes. Busy workers: {busy} "
+            "of {workers}."
+        )
+        yield Alarm(
+            "backlog",
+            sentence.format(minutes=round(waiting / 60), busy=busy, workers=workers),
+            _(
+                "Start another worker host, or set SCALE_MAX_HOSTS higher. If workers are idle, "
+                "restart their host and read its log."
+            ),
         )
 
 
@@ -344,6 +364,7 @@ def _find_locks_alarm() -> Iterator[Alarm]:
 _SOURCES: Mapping[str, Callable[[], Iterable[Alarm]]] = {
     "chain": _find_chain_alarm,
     "workers": _find_workers_alarm,
+    "backlog": _find_backlog_alarm,
     "disk": _find_disk_alarm,
     "anchor": _find_anchor_alarms,
     "unsigned": _find_unsigned_alarm,

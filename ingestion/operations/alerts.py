@@ -218,4 +218,4 @@ def _call_webhook(message: AlarmMessage) -> None:
         "began_at": message.alarm.began_at.isoformat(),
         "written_at": message.created_at.isoformat(),
     }
-    call_webhook(content)
+    call_webhook(settings.ALERT_WEBHOOK, content)

@@ -66,9 +66,10 @@ def worker_host(settings, *before, **changes):
         stop_host(host)
 
 
-def start_host(settings, *before, **changes):
+def start_host(settings, *before, arguments=(), **changes):
     """Start a host and wait until it works. `before` precedes the command, for example `nohup`."""
-    command = [*before, sys.executable, str(settings.BASE_DIR / "manage.py"), "workers"]
+    program = [sys.executable, str(settings.BASE_DIR / "manage.py"), "workers"]
+    command = [*before, *program, *arguments]
     host = subprocess.Popen(
         command, env=environment(settings, **changes), stdout=subprocess.PIPE, text=True
     )

@@ -15,11 +15,11 @@ from pathlib import Path
 import django
 
 
-def main(folder: Path, host: int) -> None:
+def main(folder: Path, host: int, host_name: str) -> None:
     """Run the cluster, then end the process with exit code 0.
 
     `folder` is the temporary folder of all processes of the cluster. `host` is the process id of
-    the worker host.
+    the worker host, and `host_name` its name in the table of hosts.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
@@ -32,6 +32,7 @@ def main(folder: Path, host: int) -> None:
         wakeup_transport,
     )
     from ingestion.dispatch.processes import (  # noqa: PLC0415 - see above
+        host_heartbeat,
         parent_death,
         process_session,
         worker_presence,
@@ -41,6 +42,7 @@ def main(folder: Path, host: int) -> None:
     process_session.lock_folder(folder)
     tempfile.tempdir = str(folder)
     worker_presence.set_folder(folder / worker_presence.FOLDER)
+    host_heartbeat.set_own_name(host_name)
     parent_death.name_process("cluster")
     parent_death.tie_forked_processes()
     post_spawn.connect(document_reader.warm_up)
@@ -55,4 +57,4 @@ def main(folder: Path, host: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -13,10 +13,25 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
+from ingestion.core.capacity import HostLoad
 from ingestion.models import WorkerHost
 
 MAX_MISSED_HEARTBEATS = 2.5  # after more, pages say that no worker runs
 FORGET_AFTER = timedelta(days=1)  # afterwards, a host without a heartbeat is not listed any more
+
+
+_own_name = ""  # "": this process belongs to no host, for example under a plain `qcluster`
+
+
+def set_own_name(name: str) -> None:
+    """Set the name of the host to which this process, and every process that it forks, belongs."""
+    global _own_name  # noqa: PLW0603 - set once, before the fork
+    _own_name = name
+
+
+def get_own_name() -> str:
+    """Return the name of the host to which this process belongs, or ""."""
+    return _own_name
 
 
 class HostHeartbeat:
@@ -24,29 +39,32 @@ class HostHeartbeat:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._name = f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
+        self._at_work = 0
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
         self._next_at = clock()
 
     def beat(self, at_work: int) -> None:
         """Record that the host lives, with `at_work` busy workers.
 
-        Does nothing if the last heartbeat is younger than HEARTBEAT_SECONDS.
+        Does nothing if the last heartbeat is younger than HEARTBEAT_SECONDS and as many workers
+        were busy then. Other hosts leave wakeups to this one while it has an idle worker.
         """
-        if self._clock() < self._next_at:
+        if self._clock() < self._next_at and at_work == self._at_work:
             return
+        self._at_work = at_work
         self._next_at = self._clock() + settings.HEARTBEAT_SECONDS
         now = timezone.now()
         values = {"seen_at": now, "at_work": at_work, "workers": settings.WORKERS}
         own = {"host": socket.gethostname(), "software": settings.SOFTWARE_VERSION}
         _, is_new = WorkerHost.objects.update_or_create(
-            name=self._name, defaults=values, create_defaults={**values, **own, "started_at": now}
+            name=self.name, defaults=values, create_defaults={**values, **own, "started_at": now}
         )
         if is_new:
             WorkerHost.objects.filter(seen_at__lt=now - FORGET_AFTER).delete()
 
     def leave(self) -> None:
         """Remove the row, when the host ends as intended."""
-        WorkerHost.objects.filter(name=self._name).delete()
+        WorkerHost.objects.filter(name=self.name).delete()
 
 
 def list_hosts() -> list[WorkerHost]:
@@ -60,6 +78,13 @@ def list_hosts() -> list[WorkerHost]:
 def is_host_alive(host: WorkerHost) -> bool:
     """Return whether the last heartbeat is at most WORKER_SILENT_SECONDS old."""
     return timezone.now() - host.seen_at <= timedelta(seconds=settings.WORKER_SILENT_SECONDS)
+
+
+def list_loads() -> list[HostLoad]:
+    """Return the load of each host that missed few heartbeats, in the stable order of hosts."""
+    silence = timedelta(seconds=MAX_MISSED_HEARTBEATS * settings.HEARTBEAT_SECONDS)
+    living = WorkerHost.objects.filter(seen_at__gt=timezone.now() - silence).order_by("pk")
+    return [HostLoad(*row) for row in living.values_list("name", "workers", "at_work")]
 
 
 def is_any_running() -> bool:

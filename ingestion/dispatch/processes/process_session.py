@@ -31,7 +31,8 @@ class ProcessSession:
     `folder` is the temporary folder of the cluster's processes. `kill` removes it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: str) -> None:
+        """Start the cluster of the host with this name."""
         self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self.was_killed = False
         self._main_ended_at = 0.0
@@ -42,6 +43,7 @@ class ProcessSession:
                 "ingestion.dispatch.processes.cluster",
                 str(self.folder),
                 str(os.getpid()),
+                host,
             ],
             cwd=settings.BASE_DIR,
             start_new_session=True,

@@ -10,6 +10,7 @@ import logging
 import os
 import select
 import signal
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from types import FrameType
@@ -19,13 +20,15 @@ from django.db import DatabaseError, close_old_connections
 
 from audit import background_jobs
 from audit.signing.checkpoint_scheduler import CheckpointScheduler
+from ingestion.core.capacity import may_leave
 from ingestion.dispatch import (
     completion_polls,
+    demand,
     leases,
     recovery,
     wakeup,
 )
-from ingestion.dispatch.processes import parent_death, process_session
+from ingestion.dispatch.processes import host_heartbeat, parent_death, process_session
 from ingestion.dispatch.processes.host_heartbeat import HostHeartbeat
 from ingestion.dispatch.processes.process_session import ProcessSession
 from ingestion.dispatch.processes.watchdog import Watchdog, WatchdogTimeouts
@@ -43,8 +46,8 @@ def run_tick() -> str:
 
     It recovers orphaned chunks, continues cancellations, polls batches and maintains background
     jobs. It enters failed sign-ins and the records that auditors opened into the ledger, so that
-    the last ones do not wait for others. It wakes a worker if chunks are due and no wakeup is
-    pending.
+    the last ones do not wait for others. It wakes a worker if chunks are due that no
+    running shift claims, and no wakeup is pending.
 
     Returns the oldest wakeup that was pending before, or "". Raises DatabaseError.
     """
@@ -56,7 +59,7 @@ def run_tick() -> str:
     sign_in_log.record_failures()
     auditor_access_log.record_views()
     pending = wakeup.find_pending_wakeup()
-    if not pending and leases.is_any_chunk_due():
+    if not pending and demand.needs_worker():
         wakeup.wake_worker()
     return pending
 
@@ -64,11 +67,16 @@ def run_tick() -> str:
 class HostProcess:
     """Runs until it receives SIGTERM or SIGINT, then drains. The second signal ends it at once."""
 
-    def __init__(self, periodic: Sequence[Callable[[], None]] = ()) -> None:
+    def __init__(
+        self, periodic: Sequence[Callable[[], None]] = (), *, leaves_when_idle: bool = False
+    ) -> None:
         """Create a host that calls each function of `periodic` once per tick.
 
-        A function has to return at once if nothing is due.
+        A function has to return at once if nothing is due. With `leaves_when_idle`, the host ends
+        when it was idle for SCALE_IN_SECONDS and at least SCALE_MIN_HOSTS others started before it.
         """
+        self._leaves_when_idle = leaves_when_idle
+        self._idle_since = time.monotonic()
         self._periodic = periodic
         # These are plain flags: the lock of an Event could be held by the thread that a signal
         # interrupts.
@@ -136,14 +144,26 @@ class HostProcess:
             if self._watchdog.is_stuck(pending, busy):
                 self._restart_cluster("no worker takes a wakeup, though one of them is idle")
             self._heartbeat.beat(len(busy))
+            self._leave_if_idle(is_busy=bool(busy))
             self._checkpoints.run_if_due()
             for call in self._periodic:
                 call()
         except DatabaseError:
             logger.exception("the dispatcher cannot reach the database; it tries again")
 
+    def _leave_if_idle(self, *, is_busy: bool) -> None:
+        """Drain and end if this host may leave and was idle for long enough."""
+        now = time.monotonic()
+        if is_busy or not self._leaves_when_idle:
+            self._idle_since = now
+        elif now - self._idle_since >= settings.SCALE_IN_SECONDS:
+            hosts = host_heartbeat.list_loads()
+            if may_leave(hosts, self._heartbeat.name, settings.SCALE_MIN_HOSTS):
+                logger.info("this host was idle for long enough, and ends")
+                self._is_stopping = True
+
     def _start_cluster(self) -> None:
-        self._session = ProcessSession()
+        self._session = ProcessSession(self._heartbeat.name)
         self._watchdog.note_start()
 
     def _restart_cluster(self, reason: str) -> None:

@@ -84,6 +84,11 @@ def read_busy_workers(folder: Path) -> list[BusyWorker]:
     return found
 
 
+def count_busy_workers() -> int:
+    """Return how many workers of this host are busy; 0 if there is no host."""
+    return len(read_busy_workers(_folder)) if _folder else 0
+
+
 def remove_worker(folder: Path, worker: BusyWorker) -> None:
     """Remove the file of a dead worker, after its leases were recovered."""
     (folder / str(worker.pid)).unlink(missing_ok=True)

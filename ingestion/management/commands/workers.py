@@ -3,10 +3,11 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
 from ingestion.dispatch.processes.worker_host import HostProcess
 from ingestion.operations.alerts import AlertMonitor
+from ingestion.operations.scaling import ScalingMonitor
 from ingestion.storage.bucket_checks import BUCKETS
 
 
@@ -18,6 +19,13 @@ class Command(BaseCommand):
 
     requires_migrations_checks = True
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--leave-when-idle",
+            action="store_true",
+            help="end when idle for SCALE_IN_SECONDS, if SCALE_MIN_HOSTS earlier hosts run",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         # A bucket without locks has to be found before a document is stored in it. `check --deploy`
         # does so too. Other commands do not, because the check sends requests.
@@ -28,4 +36,8 @@ class Command(BaseCommand):
                 self.stdout.write("Working. Ctrl-C drains and stops.")
                 self.stdout.flush()
 
-        sys.exit(HostProcess(periodic=[AlertMonitor().check_if_due]).run(ready=ready))
+        host = HostProcess(
+            periodic=[AlertMonitor().check_if_due, ScalingMonitor().check_if_due],
+            leaves_when_idle=options["leave_when_idle"],
+        )
+        sys.exit(host.run(ready=ready))

@@ -8,7 +8,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from ingestion.dispatch import leases
+from ingestion.dispatch import demand, leases
 from ingestion.dispatch.clock import read_database_time
 from ingestion.models import Batch, Chunk
 from tests.factories import make_batch, make_site
@@ -59,7 +59,7 @@ def plan(query):
 def test_the_next_chunks_are_found_by_an_index(backlog):
     for number in range(30):
         make_site(f"other-{number}")
-    found = leases.find_next_chunk_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
+    found = demand.find_next_chunk_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
     query_plan = plan(found.query)
     assert "chunks_due" in query_plan
     assert "Seq Scan on ingestion_chunk" not in query_plan
@@ -88,7 +88,7 @@ def test_the_number_of_queries_does_not_depend_on_the_backlog(backlog):
 
 def test_searching_both_queues_is_one_statement_that_probes_an_index(backlog):
     with CaptureQueriesContext(connection) as queries:
-        assert leases.find_due_queues([True, False]) == [False]
+        assert demand.find_due_queues([True, False]) == [False]
     [query] = queries
     with connection.cursor() as cursor:
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
@@ -101,9 +101,9 @@ def test_searching_both_queues_is_one_statement_that_probes_an_index(backlog):
 def test_due_chunks_are_found_by_the_clock_of_the_database(backlog):
     soon = read_database_time() + timedelta(seconds=60)
     Chunk.objects.update(next_dispatch_at=soon)
-    assert leases.find_due_queues([False]) == []
+    assert demand.find_due_queues([False]) == []
     Chunk.objects.update(next_dispatch_at=soon - timedelta(seconds=61))
-    assert leases.find_due_queues([False]) == [False]
+    assert demand.find_due_queues([False]) == [False]
 
 
 def test_a_site_has_a_limited_number_of_running_chunks_over_all_hosts(settings):
