@@ -1,14 +1,15 @@
 """Decides from document counts whether a batch progresses, waits, or has to be given up.
 
-Each poll compares the current count with the count of the previous poll. What one poll leaves to
-the next is a `PollState`, two numbers that are stored on the batch's row (docs/adr/0013), so a poll
-that is interrupted is repeated with the same numbers.
+Each poll compares two counts with those of the previous poll: the unfinished documents, which fall
+to zero, and the finished ones, which rise. Both are needed. A file that is divided adds documents
+while work goes on, so the unfinished ones may rise with progress. What one poll leaves to the next
+is a `PollState`, which the process that polls keeps in its memory; another process resumes from the
+time of the last progress (docs/adr/0054).
 
 The module is pure. `dispatch.completion_polls` polls and acts on the decision.
 """
 
 import math
-import sys
 from dataclasses import dataclass
 from enum import Enum
 
@@ -23,11 +24,35 @@ class PollOutcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class PollState:
-    """Holds the count of the last poll (None before the first) and the polls without progress."""
+class BatchCounts:
+    """Holds what one poll counts.
 
-    previous: int | None = None
+    Documents that were held because a batch or a site was given up are in neither count, so that
+    giving up is no progress.
+    """
+
+    unfinished: int
+    finished: int
+
+
+@dataclass(frozen=True, slots=True)
+class PollState:
+    """Holds the counts of the last poll (None before the first) and the polls without progress."""
+
+    counts: BatchCounts | None = None
     retries: int = 0
+
+    @classmethod
+    def resume(
+        cls, counts: BatchCounts, idle_seconds: float, stall_limit: "StallLimit"
+    ) -> "PollState":
+        """Return the state of a process that polls a batch for the first time.
+
+        `idle_seconds` have passed since the last progress, so a restart of the process does not
+        start the limit again.
+        """
+        retries = min(stall_limit.retries, int(idle_seconds // stall_limit.retry_delay))
+        return cls(counts, retries) if retries else cls()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +93,23 @@ def poll_delay_seconds(left: int) -> float:
 
 
 def decide_next_poll(
-    current: int, state: PollState, stall_limit: StallLimit, *, target: int | None = None
+    counts: BatchCounts, state: PollState, stall_limit: StallLimit
 ) -> PollDecision:
-    """Return what follows from the current count of a batch's documents.
+    """Return what follows from the current counts of a batch's documents.
 
-    Without `target`, `current` counts the unfinished documents, down to zero. With `target`, it
-    counts the finished ones, up to `target`.
-
-    Giving up is final: it changes the count by itself, and a poll that took this for progress would
-    wait through the whole stall limit once more.
+    The batch is processed when no document is unfinished, and it progresses while more documents
+    are finished. Giving up is final: a batch that was given up is not polled for another limit,
+    whatever its counts do.
     """
-    left, before = _left(current, target), _left(state.previous, target)
-    if left == 0:
-        return PollDecision(PollOutcome.ALL_PROCESSED, PollState(current), 0.0)
+    if counts.unfinished <= 0:
+        return PollDecision(PollOutcome.ALL_PROCESSED, PollState(counts), 0.0)
     is_given_up = state.retries > stall_limit.retries
-    if left < before and not is_given_up:
-        delay = poll_delay_seconds(left)
-        return PollDecision(PollOutcome.PROGRESS_MADE, PollState(current), delay)
+    has_progress = state.counts is None or counts.finished > state.counts.finished
+    if has_progress and not is_given_up:
+        delay = poll_delay_seconds(counts.unfinished)
+        return PollDecision(PollOutcome.PROGRESS_MADE, PollState(counts), delay)
     if state.retries < stall_limit.retries:
-        following = PollState(current, state.retries + 1)
+        following = PollState(counts, state.retries + 1)
         return PollDecision(PollOutcome.RETRY_NEEDED, following, stall_limit.retry_delay)
-    exhausted = PollState(current, stall_limit.retries + 1)
+    exhausted = PollState(counts, stall_limit.retries + 1)
     return PollDecision(PollOutcome.RETRIES_EXHAUSTED, exhausted, stall_limit.retry_delay)
-
-
-def _left(count: int | None, target: int | None) -> int:
-    """Return the documents left. Before the first poll, more than any count: it is progress."""
-    if count is None:
-        return sys.maxsize
-    return max(0, count if target is None else target - count)

@@ -17,7 +17,6 @@ the chunk (`close_chunk`). If a process dies meanwhile, the next tick of a host 
 
 import logging
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -28,7 +27,6 @@ from audit.ledger import actors
 from audit.ledger.actors import OPERATIONS, Actor
 from audit.ledger.log import ledger
 from audit.verification import runs
-from ingestion.core import completion
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState, check_move
 from ingestion.documents import transitions
@@ -55,8 +53,7 @@ def queue_batch(batch: Batch, by: Actor, *, documents: int) -> None:
     """
     detail = {"source": str(batch.source), "documents": documents, "priority": batch.priority}
     batch.record_at_revision("batch.submitted", by=by, to_state=BatchState.SUBMITTED, detail=detail)
-    first_poll = timezone.now() + timedelta(seconds=completion.poll_delay_seconds(documents))
-    _move(batch, BatchState.QUEUED, by=by, next_poll_at=first_poll)
+    _move(batch, BatchState.QUEUED, by=by)
 
 
 def begin_batch(batch_id: int) -> None:
@@ -91,7 +88,6 @@ def end_if_settled(batch_id: int) -> bool:
         by=by,
         detail={"unfinished": unfinished} if unfinished else {},
         finished_at=timezone.now(),
-        next_poll_at=None,
         error_code="CAPACITY" if unfinished else "",
         summary=summarise_batch(batch),
     )
@@ -193,14 +189,6 @@ def hold_unfinished(batch_id: int, stuck: StuckSite | None = None) -> int:
                 _end_chunk(chunk)
             end_if_settled(batch_id)
     return held
-
-
-def restart_polls(batch_ids: set[int]) -> None:
-    """Restart the deadline of batches of which documents were queued again."""
-    at = timezone.now() + timedelta(seconds=completion.poll_delay_seconds(0))
-    Batch.objects.filter(pk__in=batch_ids).update(
-        next_poll_at=at, polled_count=None, poll_retries=0
-    )
 
 
 def prune_batch(batch: Batch, summary: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from audit.ledger.log import ledger
 from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
-from ingestion.documents import batches, transitions
+from ingestion.documents import transitions
 from ingestion.documents.chunks import create_requeue_chunk
 from ingestion.intake import corrections
 from ingestion.models import MAX_DOC_ID_LENGTH, Action, Document
@@ -223,7 +223,6 @@ def requeue_redeclared(  # noqa: PLR0913 - callers name each argument
         settled_at=None,
     )
     row.review_requests.open().update(answered_at=timezone.now())
-    batches.restart_polls({row.batch_id})
     transaction.on_commit(partial(wakeup.wake_worker, row.batch.reference))
 
 

@@ -21,7 +21,7 @@ from audit.ledger.log import ledger
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import wakeup
-from ingestion.documents import batches, transitions
+from ingestion.documents import transitions
 from ingestion.documents.chunks import create_requeue_chunk
 from ingestion.intake import corrections
 from ingestion.intake.submission import IdempotencyKeyReused
@@ -125,7 +125,6 @@ def retry_download(document: Document, *, by: Actor) -> None:
         if corrections.find_correction(row):
             raise RetryRefused(gettext("A corrected file was already sent."))
         _requeue(row, create_requeue_chunk(row.batch, row.site), by)
-        batches.restart_polls({row.batch_id})
         transaction.on_commit(partial(wakeup.wake_worker, row.batch.reference))
 
 
@@ -158,7 +157,6 @@ def _requeue_all(rows: "QuerySet[Document]", by: Actor) -> int:
             if number % settings.CHUNK_SIZE == 0:
                 chunk = create_requeue_chunk(document.batch, document.site)
             _requeue(document, chunk, by)
-    batches.restart_polls({document.batch_id for document in documents})
     references = {document.batch.reference for document in documents}
     only = references.pop() if len(references) == 1 else ""
     transaction.on_commit(partial(wakeup.wake_worker, only))

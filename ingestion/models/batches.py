@@ -31,7 +31,7 @@ class BatchSource(models.TextChoices):
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
-    """Selects batches by their state and by their next poll."""
+    """Selects batches by their state."""
 
     def open(self) -> Self:
         """Return batches that have not ended."""
@@ -40,10 +40,6 @@ class BatchQuerySet(models.QuerySet["Batch"]):
     def being_cancelled(self) -> Self:
         """Return cancelled batches that have not ended. Workers begin nothing of them."""
         return self.open().filter(cancel_requested_at__isnull=False)
-
-    def due_for_poll(self, at: datetime) -> Self:
-        """Return the batches whose completion has to be polled by this time, oldest first."""
-        return self.filter(next_poll_at__lte=at).order_by("next_poll_at")
 
 
 class Batch(RecordedRow):
@@ -71,10 +67,6 @@ class Batch(RecordedRow):
     cancel_requested_by = models.CharField(max_length=200, blank=True)  # as in the ledger
     cancel_requested_role = models.CharField(max_length=200, blank=True)
     error_code = models.CharField(max_length=40, blank=True)  # why it ended unfinished
-    # The state that one poll of its completion leaves to the next one (`core.completion`).
-    next_poll_at = models.DateTimeField(null=True, blank=True, editable=False)
-    polled_count = models.PositiveIntegerField(null=True, blank=True, editable=False)
-    poll_retries = models.PositiveIntegerField(default=0, editable=False)
     summary = models.JSONField(default=dict, blank=True)  # set at its end, kept without chunks
     pruned_at = models.DateTimeField(null=True, blank=True)
 
@@ -85,11 +77,6 @@ class Batch(RecordedRow):
         verbose_name_plural = _("batches")
         permissions = [("cancel_batch", "Can cancel anybody's batches")]
         indexes = [
-            models.Index(
-                fields=["next_poll_at"],
-                condition=Q(next_poll_at__isnull=False),
-                name="batches_to_be_polled",
-            ),
             models.Index(fields=["state", "finished_at"], name="batches_by_state"),
         ]
         constraints = [

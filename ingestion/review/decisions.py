@@ -23,7 +23,7 @@ from ingestion.core.renditions import RenderedFile
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.dispatch.filed_documents import FiledDocuments
-from ingestion.documents import batches, division, redactions, renditions, transitions
+from ingestion.documents import division, redactions, renditions, transitions
 from ingestion.documents.division import DivisionRefused
 from ingestion.documents.redactions import Redaction
 from ingestion.intake import admission, declarations, registration
@@ -377,7 +377,6 @@ def _divide(row: Document, divided: Division, decision: Decision, by: Electronic
         reason_code=decision.reason_code,
         at=by.at,
     )
-    batches.restart_polls({row.batch_id})
     transaction.on_commit(partial(wakeup.wake_worker, row.batch.reference))
 
 

@@ -24,7 +24,13 @@ from audit.ledger.actors import Actor
 from bench.installation import process
 from bench.sides import plain
 from ingestion.core import retry
-from ingestion.core.completion import PollOutcome, PollState, StallLimit, decide_next_poll
+from ingestion.core.completion import (
+    BatchCounts,
+    PollOutcome,
+    PollState,
+    StallLimit,
+    decide_next_poll,
+)
 from ingestion.core.errors import PortalFailing, PortalThrottled
 from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import LocalPortalLimit
@@ -545,8 +551,9 @@ def source_scenario(current, previous, retries, target):
 
 
 def our_scenario(current, previous, retries, target):
-    polled = PollState(previous, retries)
-    return decide_next_poll(current, polled, StallLimit(3600), target=target).outcome.name.lower()
+    polled = PollState(BatchCounts(target - previous, previous), retries)
+    counts = BatchCounts(target - current, current)
+    return decide_next_poll(counts, polled, StallLimit(3600)).outcome.name.lower()
 
 
 @for_both_designs(source_scenario, our_scenario)

@@ -22,12 +22,12 @@ from audit import background_jobs
 from audit.signing.checkpoint_scheduler import CheckpointScheduler
 from ingestion.core.capacity import may_leave
 from ingestion.dispatch import (
-    completion_polls,
     demand,
     leases,
     recovery,
     wakeup,
 )
+from ingestion.dispatch.completion_polls import CompletionPolls
 from ingestion.dispatch.processes import host_heartbeat, parent_death, process_session
 from ingestion.dispatch.processes.host_heartbeat import HostHeartbeat
 from ingestion.dispatch.processes.process_session import ProcessSession
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 
 
-def run_tick() -> str:
+def run_tick(polls: CompletionPolls) -> str:
     """Do the work that every host does in each tick, with the rows that all hosts share.
 
     It recovers orphaned chunks, continues cancellations, polls batches and maintains background
@@ -54,7 +54,7 @@ def run_tick() -> str:
     if recovered := recovery.recover_orphans():
         logger.warning("%s", recovered)
     batches.continue_cancellations()
-    completion_polls.poll_due_batches()
+    polls.poll_due_batches()
     background_jobs.maintain_jobs()
     sign_in_log.record_failures()
     auditor_access_log.record_views()
@@ -87,6 +87,7 @@ class HostProcess:
         self._watchdog = Watchdog(WatchdogTimeouts.from_settings(), settings.WORKERS)
         self._checkpoints = CheckpointScheduler()
         self._heartbeat = HostHeartbeat()
+        self._polls = CompletionPolls()
         self._session: ProcessSession
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> int:
@@ -136,7 +137,7 @@ class HostProcess:
             for worker in dead:
                 _recover_worker(worker)
                 self._session.remove_worker(worker)
-            pending = run_tick()
+            pending = run_tick(self._polls)
             for pid in self._watchdog.find_overdue(busy):
                 logger.error("worker %d has a shift and no heartbeat; it is killed", pid)
                 with suppress(ProcessLookupError):

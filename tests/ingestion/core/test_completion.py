@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.core.completion import (
+    BatchCounts,
     PollOutcome,
     PollState,
     StallLimit,
@@ -15,21 +16,26 @@ from ingestion.core.completion import (
 )
 
 PATIENCE = StallLimit(1200.0)  # ten retries of 120 s
+TOTAL = 20_000
 counts = st.integers(1, 20_000)
 patiences = st.floats(1, 200_000).map(StallLimit)
 
 
-def looks(counted, patience=PATIENCE, **towards):
-    """Every look, each with what the one before left to it."""
+def counts_of(left, total=TOTAL):
+    return BatchCounts(left, total - left)
+
+
+def looks(counted, patience=PATIENCE):
+    """Every look at the unfinished documents, each with what the one before left to it."""
     polled = PollState()
-    for count in counted:
-        seen = decide_next_poll(count, polled, patience, **towards)
+    for left in counted:
+        seen = decide_next_poll(counts_of(left), polled, patience)
         polled = seen.state
         yield seen
 
 
-def scenarios(counted, patience=PATIENCE, **towards):
-    return [seen.outcome for seen in looks(counted, patience, **towards)]
+def scenarios(counted, patience=PATIENCE):
+    return [seen.outcome for seen in looks(counted, patience)]
 
 
 @pytest.mark.parametrize(
@@ -50,25 +56,36 @@ def test_the_outcome_of_a_poll_follows_from_the_counts(counted, last):
     assert scenarios(counted)[-1] is last
 
 
-@given(st.lists(st.integers(0, 50), min_size=1), st.integers(50, 60))
-def test_counting_up_to_a_target_equals_counting_down(left, target):
-    up = scenarios([target - count for count in left], target=target)
-    assert up == scenarios(left)
+@pytest.mark.parametrize(
+    ("before", "now", "outcome"),
+    [
+        (BatchCounts(7, 3), BatchCounts(12, 4), PollOutcome.PROGRESS_MADE),  # a divided file
+        (BatchCounts(7, 3), BatchCounts(5, 3), PollOutcome.RETRY_NEEDED),  # two were given up
+        (BatchCounts(7, 3), BatchCounts(8, 2), PollOutcome.RETRY_NEEDED),  # one is retried
+        (BatchCounts(7, 3), BatchCounts(0, 3), PollOutcome.ALL_PROCESSED),
+        (BatchCounts(7, 3), BatchCounts(-1, 11), PollOutcome.ALL_PROCESSED),
+    ],
+)
+def test_both_counts_decide(before, now, outcome):
+    assert decide_next_poll(now, PollState(before), PATIENCE).outcome is outcome
 
 
-@given(counts, st.integers(0, 10_000))
-def test_a_count_above_the_target_is_complete(target, beyond):
-    assert scenarios([target + beyond], target=target) == [PollOutcome.ALL_PROCESSED]
+@given(counts, st.floats(0, 5_000))
+def test_a_poll_by_another_process_continues_the_time_without_progress(count, idle):
+    state = PollState.resume(counts_of(count), idle, PATIENCE)
+    outcome = decide_next_poll(counts_of(count), state, PATIENCE).outcome
+    assert (outcome is PollOutcome.RETRIES_EXHAUSTED) == (idle >= PATIENCE.seconds)
+    assert state.retries <= PATIENCE.retries
 
 
 @given(counts, patiences)
 def test_a_batch_without_progress_is_given_up_after_its_time_and_not_before(count, patience):
     waited, polled = 0.0, PollState()
     while True:
-        seen = decide_next_poll(count, polled, patience)
+        seen = decide_next_poll(counts_of(count), polled, patience)
         if seen.outcome is PollOutcome.RETRIES_EXHAUSTED:
             break
-        if polled.previous is not None:  # since the last progress, which was the first look
+        if polled.counts is not None:  # since the last progress, which was the first look
             waited += seen.delay_seconds
         polled = seen.state
     assert patience.seconds <= waited < patience.seconds + patience.retry_delay
@@ -95,8 +112,7 @@ def test_an_interrupted_poll_is_repeated_with_the_same_result(counted, at):
     seen = list(looks(counted))
     at = min(at, len(counted) - 1)
     before = seen[at - 1].state if at else PollState()
-    carried = PollState(previous=before.previous, retries=before.retries)  # from the row
-    assert decide_next_poll(counted[at], carried, PATIENCE) == seen[at]
+    assert decide_next_poll(counts_of(counted[at]), before, PATIENCE) == seen[at]
 
 
 @given(counts)

@@ -1,17 +1,21 @@
 """Tests of completion polls: a batch without progress ends after its deadline."""
 
 from datetime import timedelta
+from itertools import count
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import completion_polls, leases
+from ingestion.dispatch.completion_polls import CompletionPolls
 from ingestion.documents import batches, progress
 from ingestion.intake import retrying
-from ingestion.models import Batch, Chunk, Document
+from ingestion.models import Chunk, Document
 from tests import steps
 from tests.factories import make_batch
 
@@ -25,13 +29,28 @@ def _folders(settings, tmp_path):
     settings.DISPATCH_DEADLINE_SECONDS = DEADLINE.total_seconds()
 
 
-def poll_until(at, *, since=None):
-    """Poll once per minute of a simulated clock until the time `at`, and return the last time."""
-    now = since or timezone.now()
-    while now < at:
-        now += timedelta(minutes=1)
-        completion_polls.poll_due_batches(now)
-    return now
+@pytest.fixture
+def poll_until():
+    """A function that polls once per minute of a simulated clock, as one host does.
+
+    It polls until the time `at`, and returns the last time.
+    """
+    polls = make_polls()
+
+    def poll_until(at, *, since=None):
+        now = since or timezone.now()
+        while now < at:
+            now += timedelta(minutes=1)
+            polls.poll_due_batches(now)
+        return now
+
+    return poll_until
+
+
+def make_polls():
+    """Return the polls of a host that searches for batches each time."""
+    times = count(step=completion_polls.LIST_SECONDS)
+    return CompletionPolls(clock=lambda: next(times))
 
 
 def states(batch):
@@ -39,7 +58,7 @@ def states(batch):
     return batch.state, batch.counts()
 
 
-def test_documents_without_capacity_are_held_at_the_deadline_and_not_before():
+def test_documents_without_capacity_are_held_at_the_deadline_and_not_before(poll_until):
     batch = make_batch(documents=2)
     began = batch.created_at
     now = poll_until(began + DEADLINE - timedelta(minutes=5))
@@ -50,7 +69,9 @@ def test_documents_without_capacity_are_held_at_the_deadline_and_not_before():
     assert progress.get_progress(batch).error.startswith("No worker had capacity for all documents")
 
 
-def test_a_batch_without_room_ends_with_an_entry_that_names_its_unfinished_documents(settings):
+def test_a_batch_without_room_ends_with_an_entry_that_names_its_unfinished_documents(
+    poll_until, settings
+):
     settings.CHUNK_SIZE = 1
     batch = make_batch(documents=2)
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
@@ -64,7 +85,7 @@ def test_a_batch_without_room_ends_with_an_entry_that_names_its_unfinished_docum
     assert (entry.code, entry.detail["unfinished"]) == ("CAPACITY", [f"{site}/doc-2"])
 
 
-def test_progress_restarts_the_deadline(settings):
+def test_progress_restarts_the_deadline(poll_until, settings):
     settings.CHUNK_SIZE = 1
     batch = make_batch(documents=2)
     now = poll_until(batch.created_at + DEADLINE - timedelta(minutes=10))
@@ -75,14 +96,14 @@ def test_progress_restarts_the_deadline(settings):
     assert states(batch)[0] == BatchState.IN_PROGRESS
 
 
-def test_documents_that_wait_for_their_portal_are_held_as_portal_unavailable():
+def test_documents_that_wait_for_their_portal_are_held_as_portal_unavailable(poll_until):
     batch = make_batch()
     Document.objects.update(failing_since=timezone.now())
     poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert batch.documents.get().code == "PORTAL_UNAVAILABLE"
 
 
-def test_documents_of_a_running_shift_are_not_held():
+def test_documents_of_a_running_shift_are_not_held(poll_until):
     batch = make_batch()
     leases.claim_due_chunks(1, by="here:1:1")
     now = poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
@@ -93,7 +114,9 @@ def test_documents_of_a_running_shift_are_not_held():
     assert states(batch) == (BatchState.COMPLETED, {DocumentState.HELD: 1})
 
 
-def test_the_next_poll_continues_one_that_died_while_holding_documents(settings, monkeypatch):
+def test_the_next_poll_continues_one_that_died_while_holding_documents(
+    poll_until, settings, monkeypatch
+):
     settings.CHUNK_SIZE = 1
     monkeypatch.setattr(batches, "MAX_DOCUMENTS_PER_TRANSACTION", 2)
     batch = make_batch(documents=6)
@@ -109,30 +132,53 @@ def test_the_next_poll_continues_one_that_died_while_holding_documents(settings,
     with pytest.raises(KeyboardInterrupt):
         poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert states(batch)[1] == {DocumentState.HELD: 2, DocumentState.RECEIVED: 4}
-    now = Batch.objects.get(pk=batch.pk).next_poll_at
-    completion_polls.poll_due_batches(now + timedelta(seconds=1))
+    make_polls().poll_due_batches(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 6})
 
 
-def test_two_hosts_that_poll_at_once_carry_out_one_poll():
+def test_two_hosts_that_poll_at_once_hold_each_document_once(poll_until):
+    batch = make_batch(documents=2)
+    other = make_polls()
+    poll_until(batch.created_at + DEADLINE - timedelta(minutes=5))
+    end = batch.created_at + DEADLINE + timedelta(minutes=10)
+    other.poll_due_batches(end)
+    poll_until(end)
+    assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 2})
+    for document in batch.documents.all():
+        events = [entry.event for entry in list_entries(document.subject)]
+        assert events.count("document.held") == 1
+
+
+def test_a_host_that_is_started_again_does_not_start_the_deadline_again():
     batch = make_batch()
-    now = timezone.now() + timedelta(hours=1)
-    seen = Batch.objects.get(pk=batch.pk)
-    assert completion_polls._poll_batch(seen, now)
-    assert not completion_polls._poll_batch(seen, now)
+    for minutes in range(0, 60, 7):
+        make_polls().poll_due_batches(batch.created_at + timedelta(minutes=minutes))
+    assert states(batch)[0] == BatchState.QUEUED
+    make_polls().poll_due_batches(batch.created_at + DEADLINE)
+    assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 1})
 
 
-def test_a_batch_whose_end_was_missed_is_ended_by_the_next_poll():
+def test_a_poll_that_finds_nothing_to_do_writes_nothing():
+    batch = make_batch()
+    polls = make_polls()
+    for minutes in (2, 4, 6):
+        with CaptureQueriesContext(connection) as queries:
+            polls.poll_due_batches(batch.created_at + timedelta(minutes=minutes))
+        statements = {query["sql"].split()[0] for query in queries}
+        assert statements == {"SELECT"}
+
+
+def test_a_batch_whose_end_was_missed_is_ended_by_the_next_poll(poll_until):
     batch = make_batch()
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
     steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     assert states(batch)[0] == BatchState.IN_PROGRESS
     poll_until(batch.created_at + timedelta(minutes=5))
     assert states(batch)[0] == BatchState.COMPLETED
-    assert not Batch.objects.due_for_poll(timezone.now() + DEADLINE * 9).exists()
+    assert make_polls().poll_due_batches(timezone.now() + DEADLINE * 9) == 0
 
 
-def test_retried_documents_have_a_new_deadline():
+def test_retried_documents_have_a_new_deadline(poll_until):
     batch = make_batch()
     poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert retrying.retry_held(Document.objects.all(), by=Actor("system:tests", "ops")) == 1
@@ -144,8 +190,8 @@ def test_retried_documents_have_a_new_deadline():
 def test_many_due_batches_are_polled_a_few_at_a_time():
     for _ in range(completion_polls.MAX_BATCHES_PER_POLL + 3):
         make_batch()
-    now = timezone.now() + timedelta(hours=1)
-    assert [completion_polls.poll_due_batches(now), completion_polls.poll_due_batches(now)] == [
+    polls, now = make_polls(), timezone.now() + timedelta(minutes=30)
+    assert [polls.poll_due_batches(now), polls.poll_due_batches(now)] == [
         completion_polls.MAX_BATCHES_PER_POLL,
         3,
     ]

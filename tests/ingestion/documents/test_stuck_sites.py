@@ -10,7 +10,8 @@ from django.utils import timezone
 from audit.ledger.actors import Actor
 from ingestion.core.breaker import BreakerState
 from ingestion.core.states import BatchState, DocumentState
-from ingestion.dispatch import completion_polls, leases
+from ingestion.dispatch import leases
+from ingestion.dispatch.completion_polls import CompletionPolls
 from ingestion.documents import batches, progress
 from ingestion.documents.stuck_sites import find_stuck_sites
 from ingestion.intake import registration, retrying
@@ -138,9 +139,8 @@ def test_at_the_deadline_the_documents_of_a_stuck_site_are_held_and_the_others_c
     batch, settings
 ):
     settings.DISPATCH_DEADLINE_SECONDS = 3600
-    Batch.objects.update(next_poll_at=timezone.now(), polled_count=4)
     move_site("1041")
-    assert completion_polls.poll_due_batches() == 1
+    assert CompletionPolls().poll_due_batches() == 1
     states = batch.documents.order_by("site__site_id", "pk").values_list("state", flat=True)
     assert list(states)[1:] == [DocumentState.RECEIVED, DocumentState.HELD, DocumentState.HELD]
     assert set(Document.objects.held().values_list("code", flat=True)) == {"CAPACITY"}

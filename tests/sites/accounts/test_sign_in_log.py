@@ -8,6 +8,7 @@ from django.utils import timezone
 from audit.ledger.actors import add_process
 from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import list_entries
+from ingestion.dispatch.completion_polls import CompletionPolls
 from ingestion.dispatch.processes import worker_host
 from sites.accounts import sign_in_log
 from sites.models import FailedSignIns
@@ -85,9 +86,9 @@ def test_a_sign_in_records_the_failures_of_earlier_minutes(client, mara):
 @pytest.mark.requirement("R19")
 def test_worker_hosts_record_failures_without_a_later_sign_in(mara):
     sign_in_log.count_failure("mara", "192.0.2.7", NOON)
-    worker_host.run_tick()
+    worker_host.run_tick(CompletionPolls())
     assert [entry.event for entry in latest()] == ["signin.failed"]
-    worker_host.run_tick()
+    worker_host.run_tick(CompletionPolls())
     assert len(latest()) == 1
 
 

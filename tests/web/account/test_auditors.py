@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from audit.ledger.queries import list_entries
+from ingestion.dispatch.completion_polls import CompletionPolls
 from ingestion.dispatch.processes import worker_host
 from sites.accounts import auditor_access_log
 from sites.models import ApiToken, TokenScope, User
@@ -154,8 +155,8 @@ def test_each_page_is_recorded_in_the_log_of_the_auditor(auditor, vera, packet):
 @pytest.mark.requirement("R34")
 def test_worker_hosts_record_the_last_pages_that_an_auditor_opened(vera):
     auditor_access_log.count_view(vera, "200 GET /admin/", NOON)
-    worker_host.run_tick()
-    worker_host.run_tick()
+    worker_host.run_tick(CompletionPolls())
+    worker_host.run_tick(CompletionPolls())
     assert [entry.event for entry in list_entries(vera.actor_name)] == ["user.pages_opened"]
 
 
