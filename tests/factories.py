@@ -116,7 +116,6 @@ def make_leased(documents: int = 1, site: Site | None = None) -> tuple[Chunk, uu
         lease_id=lease,
         lease_owner="here:1:1",
         lease_expires_at=timezone.now() + timedelta(minutes=5),
-        attempts=1,
     )
     chunk.refresh_from_db()
     return chunk, lease
