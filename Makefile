@@ -48,6 +48,7 @@ lint: install-dev linters ## Check style, types, imports, templates, migrations,
 	DEBUG=True $(PY) manage.py check
 	scripts/settings-reference --check
 	scripts/module-index --check
+	scripts/finding-codes --check
 	scripts/check-words
 	var/linters/bin/codespell $$(git ls-files)
 	var/linters/bin/hadolint deploy/Containerfile

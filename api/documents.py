@@ -31,6 +31,7 @@ from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.models import Document, DocumentRendition
+from ingestion.rules.codes import CODES, FindingCategory, FindingOwner, Severity, select_codes
 from ingestion.rules.finding_texts import format_sentences
 from sites.models import ApiToken, TokenScope
 
@@ -67,6 +68,11 @@ class DocumentFilter(Cursor):
     batch: Text = ""
     sha256: Text = ""
     state: DocumentState | None = None
+    code: Annotated[Text, Field(description="Only documents whose primary finding has it.")] = ""
+    category: FindingCategory | None = None
+    severity: Severity | None = None
+    owner: FindingOwner | None = None
+    retryable: bool | None = None
     part_of: Annotated[
         Number | None, Field(description="Only the parts of the divided file with this id.")
     ] = None
@@ -93,10 +99,19 @@ def list_documents(
         "batch__reference": query.batch,
         "sha256": query.sha256,
         "state": query.state,
+        "code": query.code,
         "part_of": query.part_of,
     }
     rows = visibility.list_visible_documents(request.auth)
     rows = rows.filter(**{name: value for name, value in values.items() if value})
+    codes = select_codes(
+        category=query.category,
+        severity=query.severity,
+        owner=query.owner,
+        retryable=query.retryable,
+    )
+    if len(codes) < len(CODES):
+        rows = rows.filter(code__in=codes)
     if query.since:
         rows = rows.filter(Q(received_at__gte=query.since) | Q(settled_at__gte=query.since))
     page = paginate(request, response, rows, query)

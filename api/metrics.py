@@ -29,6 +29,8 @@ from ingestion.dispatch import demand
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
 from ingestion.operations import scaling, work_status
+from ingestion.operations.metrics import OWNERS_PERIOD, count_unfiled_by_owner
+from ingestion.rules.codes import CODES
 from ingestion.storage import disk_space
 from sites.models import TokenScope
 
@@ -69,11 +71,24 @@ class _DatabaseCollector(Collector):
         )
         yield _count_by_state("batches", "Batches by state.", BatchState, Batch.objects.all())
         yield _count_by_state("chunks", "Chunks by state.", ChunkState, Chunk.objects.all())
-        held = GaugeMetricFamily("siteledger_held", "Held documents by code.", labels=["code"])
+        held = GaugeMetricFamily(
+            "siteledger_held",
+            "Held documents by code, with the attributes of the code.",
+            labels=["code", "category", "severity", "owner", "retryable"],
+        )
         held_by_code = Document.objects.held().order_by("code").values_list("code")
         for code, count in held_by_code.annotate(Count("pk")):
-            held.add_metric([code], count)
+            held.add_metric([code, *_label_code(code)], count)
         yield held
+        unfiled = GaugeMetricFamily(
+            "siteledger_unfiled_documents",
+            "Documents that were not filed by the last decision of the last 7 days, by owner.",
+            labels=["owner"],
+        )
+        since = timezone.now() - OWNERS_PERIOD
+        for owner, count in count_unfiled_by_owner(Document.objects.all(), since).items():
+            unfiled.add_metric([owner], count)
+        yield unfiled
         yield _gauge(
             "oldest_due_seconds",
             "How long the oldest due chunk has been waiting for a worker.",
@@ -138,6 +153,14 @@ def _measure_hosts() -> Iterator[Metric]:
 
 def _gauge(name: str, help_text: str, value: float) -> Metric:
     return GaugeMetricFamily(f"siteledger_{name}", help_text, value=float(value))
+
+
+def _label_code(code: str) -> list[str]:
+    """Return the labels for the attributes of a code. A code without a registration has none."""
+    entry = CODES.get(code)
+    if entry is None:
+        return [""] * 4
+    return [entry.category, entry.severity, entry.owner, str(entry.is_retryable).lower()]
 
 
 def _count_by_state(

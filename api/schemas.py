@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Annotated, Any
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, computed_field
 
 from api.http.paging import MAX_ROW_NUMBER, NO_NUL
 from audit.background_jobs import AuditJob
@@ -17,6 +17,7 @@ from ingestion.core.states import BatchState, DocumentState
 from ingestion.documents.portal_sources import SiteSourceKind
 from ingestion.intake.manifest import PRINTABLE_PATTERN, ManifestLine
 from ingestion.models import MAX_DECISION_REASON_CHARACTERS
+from ingestion.rules.codes import CODES, FindingCategory, FindingOwner, Severity
 from ingestion.rules.site_file.requirements import RequirementStatus
 
 
@@ -316,14 +317,39 @@ class BatchList(Schema):
     next: str | None
 
 
-class ResultOut(Schema):
+class CodeOut(Schema):
+    """A finding code with its attributes, which are null without a registered code."""
+
+    code: str
+
+    @computed_field(description="The kind of problem (docs/finding-codes.md).")
+    def category(self) -> FindingCategory | None:
+        """Return the category of the code."""
+        return CODES[self.code].category if self.code in CODES else None
+
+    @computed_field
+    def severity(self) -> Severity | None:
+        """Return the severity of the code."""
+        return CODES[self.code].severity if self.code in CODES else None
+
+    @computed_field(description="Who has to act before the finding is resolved.")
+    def owner(self) -> FindingOwner | None:
+        """Return the owner of the code."""
+        return CODES[self.code].owner if self.code in CODES else None
+
+    @computed_field(description="Whether the same file may pass another attempt.")
+    def retryable(self) -> bool | None:
+        """Return whether the code is retryable."""
+        return CODES[self.code].is_retryable if self.code in CODES else None
+
+
+class ResultOut(CodeOut):
     """The result of one document."""
 
     site: str
     doc_id: str
     sha256: str
     state: DocumentState
-    code: str
     what: str
     why: str
     do: str
@@ -385,10 +411,9 @@ class RequirementOut(Schema):
     document: Annotated[int | None, Field(description="The document that determines `standing`.")]
 
 
-class GapOut(Schema):
+class GapOut(CodeOut):
     """A conflict between two documents, or a document that another names and that is missing."""
 
-    code: str
     what: str
     why: str
     do: str
@@ -405,17 +430,16 @@ class ReadinessOut(Schema):
     gaps: list[GapOut]
 
 
-class FindingOut(Schema):
+class FindingOut(CodeOut):
     """Describes a finding in three sentences: what was found, why it matters, and what to do."""
 
-    code: str
     page: Annotated[int, Field(description="0 for the document as a whole.")]
     what: str
     why: str
     do: str
 
 
-class DocumentLine(Schema):
+class DocumentLine(CodeOut):
     """Describes a document with its state, as lists contain it. `size` is in bytes."""
 
     id: int
@@ -424,7 +448,6 @@ class DocumentLine(Schema):
     document_type: str
     filename: str
     state: DocumentState
-    code: str
     sha256: str
     size: int | None
     pages: int | None

@@ -3,18 +3,26 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.models import Draft
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import format_sentences, get_short_text
+from ingestion.rules.finding_texts import describe_attributes, format_sentences, get_short_text
+from ingestion.rules.messages import (
+    CATEGORY_LABELS,
+    OWNER_LABELS,
+    RETRY_LABELS,
+    SEVERITY_LABELS,
+)
 from web.shell.access import READ, restrict_page
 
 HEADINGS: Mapping[Disposition, Promise] = MappingProxyType(
@@ -77,7 +85,18 @@ def rejections(request: HttpRequest) -> HttpResponse:
     by_disposition = defaultdict(list)
     for code, entry in CODES.items():
         by_disposition[entry.disposition].append(
-            (code, get_short_text(code), format_sentences(code, {}))
+            (code, get_short_text(code), format_sentences(code, {}), describe_attributes(code))
         )
     groups = [(heading, by_disposition[key]) for key, heading in HEADINGS.items()]
-    return render(request, "help/rejections.html", {"groups": groups})
+    taxonomy: list[tuple[Promise, Mapping[Any, tuple[str, str]]]] = [
+        (_("Category"), CATEGORY_LABELS),
+        (_("Severity"), SEVERITY_LABELS),
+        (_("Owner"), OWNER_LABELS),
+        (_("Retry"), RETRY_LABELS),
+    ]
+    attributes = [
+        (name, [(gettext(label), gettext(meaning)) for label, meaning in labels.values()])
+        for name, labels in taxonomy
+    ]
+    context = {"groups": groups, "attributes": attributes}
+    return render(request, "help/rejections.html", context)

@@ -6,13 +6,14 @@ document counts by its last decision, in the period in which that was made. Noth
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.models import Document, Extraction
 from ingestion.operations.event_times import DAY, TruncatedTime
+from ingestion.rules.codes import CODES, FindingOwner
 from sites.models import Site
 
 FILED_STATES = (DocumentState.ARCHIVED,)
@@ -23,6 +24,12 @@ _MAX_DAYS_BY_STEP = {  # days from a document's date to its filing
     "More than 60 days": None,
 }
 UNDATED = "No date could be read"
+OWNERS_PERIOD = timedelta(days=7)  # of the statistics by owner that have no period of their own
+_UNFILED_STATES = (*STATES_NEEDING_SITE, DocumentState.IN_REVIEW, DocumentState.HELD)
+_OWNERS_BY_STATE = {  # of documents whose code is not registered
+    DocumentState.IN_REVIEW: FindingOwner.QA,
+    DocumentState.HELD: FindingOwner.OPERATIONS,
+}
 TIMELY_DAYS = 30  # days: a common requirement of sponsors for filing into a trial master file
 
 
@@ -122,6 +129,24 @@ def count_rejections_by_code(documents: "QuerySet[Document]", since: datetime) -
     rejected = documents.filter(state__in=STATES_NEEDING_SITE, settled_at__gte=since)
     counted = rejected.order_by().values_list("code").annotate(n=Count("pk"))
     return dict(counted.order_by("-n", "code"))
+
+
+def count_unfiled_by_owner(
+    documents: "QuerySet[Document]", since: datetime
+) -> dict[FindingOwner, int]:
+    """Return the number of documents that were not filed, by the owner of their code.
+
+    These are documents that were rejected, returned, held or put in review since then, by their
+    last decision. A document that QA returned waits for its site, whatever was found before.
+    """
+    unfiled = documents.filter(state__in=_UNFILED_STATES, settled_at__gte=since).order_by()
+    counts = dict.fromkeys(FindingOwner, 0)
+    for state, code, number in unfiled.values_list("state", "code").annotate(Count("pk")):
+        owner = _OWNERS_BY_STATE.get(DocumentState(state), FindingOwner.SITE)
+        if code in CODES and state != DocumentState.RETURNED:
+            owner = CODES[code].owner
+        counts[owner] += number
+    return counts
 
 
 def count_rejections_by_site(

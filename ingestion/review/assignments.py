@@ -14,6 +14,7 @@ from django.utils import timezone
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.models import Action, Decision, Document, ReviewAssignment, ReviewRequest
+from ingestion.rules.codes import CODES, select_codes
 from sites.models import User
 
 # After so long a time, a reviewer who opened a page probably does not work on it any more.
@@ -30,6 +31,9 @@ class QueueFilter:
 
     rejected: bool = False  # documents that the checks rejected; otherwise documents in review
     code: str = ""
+    category: str = ""
+    severity: str = ""
+    owner: str = ""
     site: str = ""  # number of the site
     mine: User | None = None  # the reviewer to whom the documents are assigned
     overdue: bool = False
@@ -50,6 +54,9 @@ def filter_queue(wanted: QueueFilter) -> "QuerySet[Document]":
         "assignment__assigned_to": wanted.mine,
     }
     rows = rows.filter(**{name: value for name, value in given.items() if value})
+    codes = select_codes(category=wanted.category, severity=wanted.severity, owner=wanted.owner)
+    if len(codes) < len(CODES):
+        rows = rows.filter(code__in=codes)
     if wanted.overdue:
         rows = rows.filter(settled_at__lte=compute_overdue_before(timezone.now()))
     if wanted.asked:

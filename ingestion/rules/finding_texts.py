@@ -9,11 +9,16 @@ from string import Formatter
 from typing import Protocol
 
 from audit.translation import gettext, ngettext
+from ingestion.rules.codes import CODES
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.findings import Facts
 from ingestion.rules.messages import (
     ACTIVE_CONTENT_NOUNS,
+    CATEGORY_LABELS,
     MESSAGES,
+    OWNER_LABELS,
+    RETRY_LABELS,
+    SEVERITY_LABELS,
     UNKNOWN_CODE_MESSAGE,
     PageWording,
     Wording,
@@ -58,6 +63,16 @@ class Sentences:
     what: str  # what happened
     why: str  # why it matters
     do: str  # what to do; for staff: what to check
+
+
+@dataclass(frozen=True, slots=True)
+class CodeAttributes:
+    """The attributes of a finding code, in words."""
+
+    category: str
+    severity: str
+    owner: str
+    retry: str  # whether the code is retryable
 
 
 class AnyFinding(Protocol):
@@ -143,6 +158,29 @@ def _join(texts: Sequence[str]) -> str:
 def get_short_text(code: str) -> str:
     """Return the short text of a code, for one line in a table or a terminal."""
     return gettext(MESSAGES.get(code, UNKNOWN_CODE_MESSAGE).short)
+
+
+def describe_attributes(code: str) -> CodeAttributes | None:
+    """Return the attributes of a code in words, or None if the registry does not contain it."""
+    entry = CODES.get(code)
+    if entry is None:
+        return None
+    return CodeAttributes(
+        category=gettext(CATEGORY_LABELS[entry.category][0]),
+        severity=gettext(SEVERITY_LABELS[entry.severity][0]),
+        owner=gettext(OWNER_LABELS[entry.owner][0]),
+        retry=gettext(RETRY_LABELS[entry.is_retryable][0]),
+    )
+
+
+def label_attribute_values(name: str) -> dict[str, str]:
+    """Return the label of each value of an attribute of codes: category, severity or owner."""
+    labels: Mapping[str, Mapping[str, tuple[str, str]]] = {
+        "category": CATEGORY_LABELS,  # type: ignore[dict-item] # its keys are strings
+        "severity": SEVERITY_LABELS,  # type: ignore[dict-item]
+        "owner": OWNER_LABELS,  # type: ignore[dict-item]
+    }
+    return {str(value): gettext(label) for value, (label, _) in labels[name].items()}
 
 
 def list_pages(numbers: Iterable[int]) -> str:

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from audit.translation import gettext_noop as _
+from ingestion.rules.codes import FindingCategory, FindingOwner, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,61 @@ ACTIVE_CONTENT_NOUNS: Mapping[str, str] = {
     "file-link": _("links to other files"),
     "remote": _("commands that reach outside the file"),
     "unsearched": _("parts that cannot be searched"),
+}
+
+# Names and meanings of the attributes of codes, for pages and for docs/finding-codes.md.
+CATEGORY_LABELS: Mapping[FindingCategory, tuple[str, str]] = {
+    FindingCategory.TRANSPORT: (_("Transport"), _("The portal did not deliver the file.")),
+    FindingCategory.INFRASTRUCTURE: (
+        _("Infrastructure"),
+        _("A part of SiteLedger failed or is missing. The document may be correct."),
+    ),
+    FindingCategory.INTAKE: (_("Intake"), _("The file as it was received, before it is read.")),
+    FindingCategory.PARSE: (
+        _("Reading"),
+        _("The file cannot be opened, or its pages cannot be read with certainty."),
+    ),
+    FindingCategory.SCHEMA: (
+        _("Schema"),
+        _("The submission, the document type or the form is not one that the rules know."),
+    ),
+    FindingCategory.COMPLIANCE: (
+        _("Compliance"),
+        _("Signatures, dates, validity, and marks on the document."),
+    ),
+    FindingCategory.RECONCILIATION: (
+        _("Reconciliation"),
+        _("The document differs from the site register or from other documents."),
+    ),
+    FindingCategory.PRIVACY: (_("Privacy"), _("The document may name a study participant.")),
+    FindingCategory.PACKET: (_("Packet"), _("Other documents of the site are missing.")),
+    FindingCategory.HUMAN: (_("Human decision"), _("A person decided.")),
+}
+SEVERITY_LABELS: Mapping[Severity, tuple[str, str]] = {
+    Severity.CRITICAL: (_("Critical"), _("The file cannot be used, or must not be opened.")),
+    Severity.MAJOR: (_("Major"), _("The document cannot be filed before this is resolved.")),
+    Severity.MINOR: (_("Minor"), _("A detail is uncertain, or will need attention.")),
+    Severity.INFO: (_("Information"), _("A remark that needs no action.")),
+}
+OWNER_LABELS: Mapping[FindingOwner, tuple[str, str]] = {
+    FindingOwner.SITE: (_("Site"), _("The site sends a file or corrects what it declared.")),
+    FindingOwner.QA: (_("QA"), _("QA looks at the document and decides.")),
+    FindingOwner.OPERATIONS: (
+        _("Operations"),
+        _("The operators of SiteLedger remove the cause and retry the document."),
+    ),
+    FindingOwner.PORTAL: (
+        _("Portal"),
+        _("The operators of the portal make the file available again."),
+    ),
+    FindingOwner.SPONSOR: (
+        _("Sponsor"),
+        _("The sponsor or its CRO decides what the study accepts."),
+    ),
+}
+RETRY_LABELS: Mapping[bool, tuple[str, str]] = {
+    True: (_("Retryable"), _("The same file may pass another attempt.")),
+    False: (_("Final"), _("Another attempt with the same file gives the same finding.")),
 }
 
 MESSAGES: Mapping[str, FindingMessage] = {

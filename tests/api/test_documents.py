@@ -62,6 +62,35 @@ def test_documents_can_be_filtered(program, packet):
     assert states(program.get("documents?study=other")) == []
 
 
+def test_a_code_has_its_attributes_wherever_it_is_returned(program, packet):
+    rejected = packet.documents.get(state="REJECTED")
+    expected = ["compliance", "major", "site", False]
+    names = ["category", "severity", "owner", "retryable"]
+    body = program.get(f"documents/{rejected.pk}").json()
+    (line,) = program.get("documents?code=SIGNATURE_MISSING").json()["items"]
+    results = program.get(f"batches/{packet.batch}/manifest").json()["documents"]
+    (result,) = [each for each in results if each["code"] == "SIGNATURE_MISSING"]
+    for each in (body, *body["findings"], line, result):
+        assert [each[name] for name in names] == expected
+    (filed,) = program.get("documents?state=ARCHIVED").json()["items"]
+    assert [filed[name] for name in ("code", *names)] == ["", None, None, None, None]
+
+
+def test_a_code_that_is_not_registered_any_more_has_no_attributes(program, packet):
+    packet.documents.filter(state="REJECTED").update(code="NO_LONGER_A_CODE")
+    (line,) = program.get("documents?code=NO_LONGER_A_CODE").json()["items"]
+    assert (line["category"], line["owner"]) == (None, None)
+
+
+def test_documents_can_be_filtered_by_the_attributes_of_their_code(program, packet):
+    assert states(program.get("documents?owner=site")) == ["REJECTED"]
+    assert states(program.get("documents?owner=qa&severity=minor")) == ["IN_REVIEW"]
+    assert states(program.get("documents?category=compliance&owner=qa")) == []
+    assert states(program.get("documents?retryable=true")) == []
+    assert states(program.get("documents?retryable=false")) == ["IN_REVIEW", "REJECTED"]
+    check_problem(program.get("documents?owner=nobody"), 422)
+
+
 @pytest.mark.parametrize(
     ("since", "found"),
     [

@@ -86,6 +86,18 @@ def test_metrics_are_counted_from_the_rows(client, site):
     assert seen["siteledger_disk_free_bytes", "archive"] > 0
 
 
+def test_held_documents_are_counted_with_the_attributes_of_their_code(client, site):
+    packet = make_packet(site, make_user(), FILED, None)
+    held = {"state": "HELD", "code": "PORTAL_UNAVAILABLE", "settled_at": timezone.now()}
+    packet.documents.filter(state="RECEIVED").update(**held)
+    seen = parse_metrics(client.get("/metrics"))
+    labels = ("PORTAL_UNAVAILABLE", "transport", "major", "portal", "true")
+    (counted,) = [each for each in seen if each[0] == "siteledger_held"]
+    assert set(counted[1:]) == set(labels)
+    assert seen[counted] == seen["siteledger_unfiled_documents", "portal"] == 1
+    assert seen["siteledger_unfiled_documents", "site"] == 0
+
+
 def test_the_verdict_metric_is_the_exit_code_of_verify_audit(client, db, monkeypatch):
     def verdict():
         seen = parse_metrics(client.get("/metrics"))

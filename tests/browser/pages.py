@@ -331,7 +331,8 @@ NO_PAGES = {
     "retry", "review_take", "trail_check_now", "ops_job_cancel",
     "model_report", "model_train",
     # They are answered by a file or a picture.
-    "access_table", "certified_copy", "page_image", "receipt", "required_csv", "separator_sheets",
+    "access_table", "certified_copy", "page_image", "receipt", "required_csv", "review_queue_csv",
+    "separator_sheets",
     "trail_export_file",
     # They are for scripts and for monitoring.
     "admin:autocomplete", "admin:jsi18n", "healthz", "readyz", "metrics",

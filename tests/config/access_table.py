@@ -122,6 +122,7 @@ PAGES = {
     "trail_review": _page(TRAIL),
     "trail_review_new": _form(TRAIL - {AUDITOR, ADMIN}),
     "review_queue": _page(REVIEWERS),
+    "review_queue_csv": _page(REVIEWERS),
     "review": _page(REVIEWERS),
     "review_take": _post(REVIEWERS),
     "review_sign": _form(REVIEWERS),

@@ -18,13 +18,17 @@ from audit.ledger.context import use_change_reason
 from audit.ledger.log import ledger
 from ingestion.intake import retrying
 from ingestion.models import Document, Finding
-from ingestion.rules.finding_texts import Sentences, format_sentences
+from ingestion.rules.finding_texts import Sentences, describe_attributes, format_sentences
 from sites import retention
 from sites.models import User
 from web import permissions
 from web.admin.filters import (
+    CategoryFilter,
     CodeFilter,
     CodeOfFindingFilter,
+    OwnerFilter,
+    RetryFilter,
+    SeverityFilter,
     TypeFilter,
     TypeOfFindingFilter,
 )
@@ -49,12 +53,14 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         "site_number",
         "chip",
         "code",
+        "owner",
         "packet",
         "formatted_size",
         "received_at",
     ]
     list_filter = [
-        "state", TypeFilter, CodeFilter, ("received_at", admin.DateFieldListFilter),
+        "state", TypeFilter, CodeFilter, CategoryFilter, SeverityFilter, OwnerFilter,
+        RetryFilter, ("received_at", admin.DateFieldListFilter),
         "site__country", "site",
     ]  # fmt: skip
     list_select_related = ["site", "packet"]
@@ -147,6 +153,12 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         """Return the number of the document's site."""
         return document.site.site_id
 
+    @admin.display(description=_("owner"))
+    def owner(self, document: Document) -> str:
+        """Return the label of the owner of the document's code, or "" without a code."""
+        attributes = describe_attributes(document.code)
+        return attributes.owner if attributes else ""
+
     @admin.display(description=_("size"), ordering="size")
     def formatted_size(self, document: Document) -> str:
         """Return the size of the file in KB or MB."""
@@ -218,6 +230,7 @@ class FindingAdmin(ReadOnlyAdmin):
 
     list_display = [
         "code",
+        "attributes",
         "what",
         "document",
         "document_state",
@@ -227,6 +240,10 @@ class FindingAdmin(ReadOnlyAdmin):
     ]
     list_filter = [
         CodeOfFindingFilter,
+        CategoryFilter,
+        SeverityFilter,
+        OwnerFilter,
+        RetryFilter,
         "is_primary",
         "document__state",
         TypeOfFindingFilter,
@@ -239,6 +256,7 @@ class FindingAdmin(ReadOnlyAdmin):
         "document",
         "document_state",
         "code",
+        "attributes",
         "what",
         "why",
         "do",
@@ -248,7 +266,7 @@ class FindingAdmin(ReadOnlyAdmin):
         "attempt",
         "rules_version",
     ]
-    readonly_fields = ["document_state", "what", "why", "do"]
+    readonly_fields = ["document_state", "attributes", "what", "why", "do"]
     # The order of the model follows documents, which would sort the whole join.
     ordering = ["-pk"]
 
@@ -259,6 +277,14 @@ class FindingAdmin(ReadOnlyAdmin):
     def document_state(self, finding: Finding) -> str:
         """Return the state of the finding's document as a chip."""
         return render_state_chip(finding.document.state)
+
+    @admin.display(description=_("category, severity, owner"))
+    def attributes(self, finding: Finding) -> str:
+        """Return the attributes of the code in words, or "" if it is not registered."""
+        known = describe_attributes(finding.code)
+        if known is None:
+            return ""
+        return f"{known.category}, {known.severity}, {known.owner}, {known.retry}"
 
     @admin.display(description=_("finding"))
     def what(self, finding: Finding) -> str:

@@ -18,7 +18,12 @@ from ingestion.models import Document, Finding
 from ingestion.review import review_requests
 from ingestion.review.decision_rules import FILING_ACTIONS
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import Sentences, format_grouped_sentences
+from ingestion.rules.finding_texts import (
+    CodeAttributes,
+    Sentences,
+    describe_attributes,
+    format_grouped_sentences,
+)
 from web.documents.page_display import PageImage
 from web.shell.wording import format_day
 
@@ -37,6 +42,11 @@ class FindingDisplay:
     findings: tuple[Finding, ...]
     advice_heading: str = ""  # "" if nothing has to be done
     page_image: PageImage | None = None  # of the page of the first finding
+
+    @property
+    def attributes(self) -> CodeAttributes | None:
+        """Return the attributes of the code in words, or None if it is not registered."""
+        return describe_attributes(self.code)
 
     @property
     def pages(self) -> list[int]:

@@ -6,7 +6,7 @@ documents.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -31,7 +31,7 @@ from ingestion.operations import (
     throughput,
     work_status,
 )
-from ingestion.rules.finding_texts import get_short_text
+from ingestion.rules.finding_texts import get_short_text, label_attribute_values
 from ingestion.storage import disk_space
 from web.operations import portals
 from web.permissions import VIEW_OPERATIONS
@@ -40,7 +40,7 @@ from web.shell.access import READ, SignedIn, restrict_page
 from web.shell.charts import AreaChart, ChartSeries, ColumnChart
 
 POLL_MILLISECONDS = 10_000
-REASONS_PERIOD = timedelta(days=7)
+REASONS_PERIOD = metrics.OWNERS_PERIOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,15 @@ def _build_charts(now: datetime, unsettled: int) -> dict[str, Any]:
         (get_short_text(code), number, f"{documents_url}?code={code}")
         for code, number in codes.items()
     ]
+    owners = metrics.count_unfiled_by_owner(Document.objects.all(), now - REASONS_PERIOD)
+    owner_labels = label_attribute_values("owner")
+    owner_rows = [
+        (owner_labels[owner], number, f"{documents_url}?owner={owner}")
+        for owner, number in owners.items()
+    ]
     return {
         "hours_chart": hours_chart,
         "depth_chart": depth_chart,
         "rejection_bars": charts.build_bars(rows, "c2"),
+        "owner_bars": charts.build_bars(owner_rows, "c2") if any(owners.values()) else [],
     }

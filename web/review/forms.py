@@ -1,6 +1,7 @@
 """Defines the forms of the review: the queue's filters, and the decision about a document."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -14,7 +15,7 @@ from ingestion.review.assignments import QueueFilter
 from ingestion.review.decision_rules import REASON_LABELS, is_note_for_site, must_be_signed
 from ingestion.review.decisions import MAX_TEXT_LENGTH, DecisionInput, find_successors
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import get_short_text
+from ingestion.rules.finding_texts import get_short_text, label_attribute_values
 from sites.models import Site, User
 from web.shell.forms import (
     PlainForm,
@@ -38,6 +39,11 @@ def _list_code_choices() -> list[tuple[str, Any]]:
     return [("", _("Any reason")), *labelled]
 
 
+def list_attribute_choices(name: str) -> list[tuple[str, Any]]:
+    """Return the values of an attribute of codes as choices, after one for any value."""
+    return [("", _("Any")), *label_attribute_values(name).items()]
+
+
 class FilterForm(PlainForm):
     """The filters of the review queue. Invalid filter values are ignored."""
 
@@ -47,6 +53,15 @@ class FilterForm(PlainForm):
         choices=[(IN_REVIEW, _("Waiting for a decision")), (REJECTED, _("Rejected by the checks"))],
     )
     code = forms.ChoiceField(label=_("Reason"), required=False, choices=_list_code_choices)
+    category = forms.ChoiceField(
+        label=_("Category"), required=False, choices=partial(list_attribute_choices, "category")
+    )
+    severity = forms.ChoiceField(
+        label=_("Severity"), required=False, choices=partial(list_attribute_choices, "severity")
+    )
+    owner = forms.ChoiceField(
+        label=_("Owner"), required=False, choices=partial(list_attribute_choices, "owner")
+    )
     site = forms.CharField(label=_("Site number"), required=False, max_length=60)
     only = forms.ChoiceField(
         label=_("Limit to"),
@@ -67,6 +82,9 @@ class FilterForm(PlainForm):
         return QueueFilter(
             rejected=given.get("what") == REJECTED,
             code=given.get("code", ""),
+            category=given.get("category", ""),
+            severity=given.get("severity", ""),
+            owner=given.get("owner", ""),
             site=given.get("site", "").strip(),
             mine=person if only == "mine" else None,
             overdue=only == "overdue",
@@ -76,7 +94,8 @@ class FilterForm(PlainForm):
     @property
     def has_filters(self) -> bool:
         """Return whether the list is filtered. Call `to_queue_filter()` first."""
-        return any(self.cleaned_data.get(name) for name in ("code", "site", "only"))
+        names = ("code", "category", "severity", "owner", "site", "only")
+        return any(self.cleaned_data.get(name) for name in names)
 
 
 class ReviewDecisionForm(SignedForm):

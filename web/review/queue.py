@@ -1,23 +1,35 @@
 """Serves `/admin/review/`: the documents that wait for QA, the longest wait first."""
 
+import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from io import StringIO
 
 from django.core.paginator import Paginator
-from django.http import HttpResponse, QueryDict
+from django.db.models import QuerySet
+from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from audit.files.csv_export import escape_formula
 from ingestion.models import Document, ReviewRequest
 from ingestion.review import assignments
 from ingestion.review.assignments import QueueFilter
-from ingestion.rules.finding_texts import get_short_text
+from ingestion.rules.codes import CODES
+from ingestion.rules.finding_texts import CodeAttributes, describe_attributes, get_short_text
 from sites.models import User
 from web import permissions
 from web.review.forms import FilterForm
 from web.shell.access import READ, SignedIn, restrict_page
 
 DOCUMENTS_PER_PAGE = 50
+CSV_ROWS_PER_QUERY = 500
+# Headings of the CSV file, which are not translated because programs use them.
+CSV_HEADINGS = (
+    "Document", "Site", "Type", "File", "Packet", "Code", "Reason", "Category", "Severity", "Owner",
+    "Retryable", "Waiting since", "Decide by", "Assigned to",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,7 @@ class QueueRow:
 
     document: Document
     reason: str  # the label of the finding that decides
+    attributes: CodeAttributes | None  # of its code
     due: datetime
     is_overdue: bool
     request: ReviewRequest | None
@@ -52,6 +65,45 @@ def review_queue(request: SignedIn) -> HttpResponse:
     return render(request, "review/queue.html", context)
 
 
+@restrict_page(READ, permission=permissions.REVIEW_DOCUMENTS)
+def review_queue_csv(request: SignedIn) -> StreamingHttpResponse:
+    """Return the review queue with its filters as a CSV file."""
+    queue = assignments.filter_queue(FilterForm(request.GET).to_queue_filter(request.user))
+    filename = f"review-queue-{timezone.now():%Y-%m-%d}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
+    return StreamingHttpResponse(
+        _generate_csv(queue), content_type="text/csv; charset=utf-8", headers=headers
+    )
+
+
+def _generate_csv(queue: "QuerySet[Document]") -> Iterator[str]:
+    """Yield the lines of the CSV file. The attributes of a code have the values of the API."""
+    line = StringIO()
+    writer = csv.writer(line)
+    writer.writerow(CSV_HEADINGS)
+    for document in queue.iterator(CSV_ROWS_PER_QUERY):
+        row, code = build_queue_row(document), CODES.get(document.code)
+        attributes = [code.category, code.severity, code.owner, code.is_retryable] if code else []
+        cells = [
+            document.pk,
+            document.site.site_id,
+            document.type_name,
+            document.filename or document.doc_id,
+            document.packet.reference,
+            document.code,
+            row.reason,
+            *(attributes or [""] * 4),
+            (document.settled_at or document.received_at).isoformat(timespec="seconds"),
+            row.due.isoformat(timespec="seconds"),
+            row.assigned_to or "",
+        ]
+        writer.writerow([escape_formula(cell) for cell in cells])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+    yield line.getvalue()
+
+
 def build_queue_row(document: Document) -> QueueRow:
     """Return the row of a document, with its deadline, review request and reviewer."""
     since = document.settled_at or document.received_at
@@ -61,6 +113,7 @@ def build_queue_row(document: Document) -> QueueRow:
     return QueueRow(
         document,
         reason=get_short_text(document.code) if document.code else "",
+        attributes=describe_attributes(document.code),
         due=due,
         is_overdue=due <= timezone.now(),
         request=next((request for request in requests if not request.answered_at), None),

@@ -14,6 +14,7 @@ from web.review import (
 
 urlpatterns = [
     path("", queue.review_queue, name="review_queue"),
+    path("queue.csv", queue.review_queue_csv, name="review_queue_csv"),
     path("together/", bulk.decide_several, name="review_together"),
     path("models/", models.model_list, name="models"),
     path("models/train/", models.train_now, name="model_train"),

@@ -11,7 +11,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ingestion.rules.finding_texts import get_short_text
+from ingestion.rules.finding_texts import describe_attributes, get_short_text
 from sites.roles import get_role_label
 from web.account import session_limits
 from web.shell import state_display
@@ -21,6 +21,7 @@ _JUST_NOW = timedelta(minutes=1)
 register = template.Library()
 register.simple_tag(state_display.render_icon, name="icon")
 register.filter("reason", get_short_text)
+register.filter("attributes", describe_attributes)
 register.filter("role_label", get_role_label)
 register.simple_tag(state_display.render_state_chip, name="state_chip")
 register.simple_tag(session_limits.get_session_terms, takes_context=True, name="session_terms")

@@ -1,5 +1,7 @@
 import ast
 import re
+import subprocess
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
@@ -7,11 +9,21 @@ import pytest
 import ingestion
 from audit import translation
 from audit.management.commands import makemessages
+from ingestion.core.errors import TransientError
 from ingestion.rules.checks.check_input import make_entry_facts
-from ingestion.rules.codes import CODES, Disposition, sort_key
+from ingestion.rules.codes import (
+    CODES,
+    Disposition,
+    FindingCategory,
+    FindingCode,
+    FindingOwner,
+    select_codes,
+    sort_key,
+)
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import (
     add_article,
+    describe_attributes,
     format_grouped_sentences,
     format_sentences,
     get_short_text,
@@ -138,6 +150,53 @@ def texts(wording):
 
 def test_the_registry_contains_the_whole_taxonomy():
     assert set(CODES) == DOMAIN | HELD
+
+
+def test_a_code_without_an_attribute_cannot_be_defined():
+    attributes = {"category", "severity", "disposition", "owner", "is_retryable"}
+    required = {each.name for each in fields(FindingCode) if each.default is MISSING}
+    assert required == {"code"} | attributes
+
+
+def test_the_owner_of_a_code_can_do_what_its_disposition_requires():
+    owners = {
+        Disposition.HOLD: {FindingOwner.OPERATIONS, FindingOwner.PORTAL},
+        Disposition.REJECT: {FindingOwner.SITE, FindingOwner.PORTAL},
+        Disposition.REVIEW: {FindingOwner.QA, FindingOwner.SPONSOR},
+    }
+    for code, entry in CODES.items():
+        assert entry.owner in owners.get(entry.disposition, set(FindingOwner)), code
+    assert {entry.owner for entry in CODES.values()} == set(FindingOwner)
+
+
+def test_the_codes_that_can_be_retried_are_those_of_held_documents_and_downloads():
+    downloads = {error.code for error in TransientError.__subclasses__()} | {TransientError.code}
+    assert set(select_codes(retryable=True)) == HELD | downloads
+
+
+def test_faults_outside_of_the_document_have_a_category_of_their_own():
+    outside = {FindingCategory.INFRASTRUCTURE, FindingCategory.TRANSPORT}
+    assert {code for code in CODES if CODES[code].category in outside} == HELD | {"DOWNLOAD_FAILED"}
+
+
+def test_codes_are_selected_by_all_given_attributes():
+    assert select_codes() == list(CODES)
+    chosen = select_codes(owner="qa", severity="minor")
+    assert chosen == ["VALUE_IN_DOUBT", "OCR_LOW_CONFIDENCE"]
+    assert select_codes(category="privacy", owner="site") == []
+
+
+def test_the_page_about_finding_codes_lists_all_codes_as_they_are():
+    program = PROGRAM.parent / "scripts" / "finding-codes"
+    done = subprocess.run([program, "--check"], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_attribute_has_a_label():
+    for code in CODES:
+        known = describe_attributes(code)
+        assert all((known.category, known.severity, known.owner, known.retry)), code
+    assert describe_attributes("NO_LONGER_A_CODE") is None
 
 
 def test_every_code_is_used_in_the_product():

@@ -1,11 +1,13 @@
 """The dashboard: numbers link to the lists that they count, and alarms have advice."""
 
+import json
 import re
 import time
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -13,7 +15,7 @@ from django.utils import timezone
 from audit.verification import runs
 from audit.verification.start import Mode
 from ingestion.models import Document, PortalLimitState, WorkerHost
-from ingestion.operations import alerts
+from ingestion.operations import alerts, metrics
 from tests.audit.signers import CheckpointSigner
 from tests.audit.support import write_many
 from tests.factories import make_batch, make_leased, make_read, make_site
@@ -162,3 +164,27 @@ def test_the_number_of_queries_does_not_grow_with_the_work(ops, host, site):
         WorkerHost.objects.create(name=f"h{number}", host="h", workers=1, software="1")
     Document.objects.filter(state="ARCHIVED").update(code="")
     assert queries() == few
+
+
+def test_the_dashboard_counts_documents_that_were_not_filed_by_owner(ops, site, host, capsys):
+    hold(site, 2)
+    hold(make_site(), code="PORTAL_UNAVAILABLE")
+    make_read(site, "cv")
+    counts = {"site": 0, "qa": 0, "operations": 2, "portal": 1, "sponsor": 0}
+    page = text(ops.get(PAGE))
+    section = page.split('id="live-owners"')[1].split("</section>")[0]
+    numbers = re.findall(r"owner=(\w+)\".*?sl-number\">(\d+)<", section, re.DOTALL)
+    assert {owner: int(number) for owner, number in numbers} == counts
+    linked = text(ops.get("/admin/ingestion/document/?owner=operations"))
+    assert "2 documents" in linked
+    call_command("status", as_json=True)
+    assert json.loads(capsys.readouterr().out)["unfiled_by_owner"] == counts
+
+
+def test_a_returned_document_waits_for_its_site_whatever_its_code_is(site, host):
+    (document,) = hold(site)
+    since = timezone.now() - timedelta(days=1)
+    Document.objects.filter(pk=document.pk).update(state="RETURNED", code="SITE_MISMATCH")
+    assert metrics.count_unfiled_by_owner(Document.objects.all(), since)["site"] == 1
+    Document.objects.filter(pk=document.pk).update(state="HELD", code="NO_LONGER_A_CODE")
+    assert metrics.count_unfiled_by_owner(Document.objects.all(), since)["operations"] == 1

@@ -10,6 +10,7 @@ from django.test import Client
 
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.rules.codes import CODES
+from ingestion.rules.messages import CATEGORY_LABELS, OWNER_LABELS
 from tests.factories import make_user
 from web.shell.state_display import STATE_DISPLAYS, WORK_DISPLAYS, render_icon
 
@@ -72,6 +73,15 @@ def test_the_help_page_names_every_code_with_its_three_parts(signed_in):
     page = signed_in.get("/help/rejections/").content.decode()
     assert all(f'id="{code}"' in page for code in CODES)
     assert page.count("What to do:") == len(CODES)
+
+
+def test_the_help_page_classifies_every_code_and_explains_the_classes(signed_in):
+    page = signed_in.get("/help/rejections/").content.decode()
+    assert page.count("Owner: ") == len(CODES)
+    section = page.split('id="SCANNER_UNAVAILABLE"')[1].split("</li>")[0]
+    assert "Infrastructure, Major, Retryable. Owner: Operations" in section
+    for label, meaning in (*OWNER_LABELS.values(), *CATEGORY_LABELS.values()):
+        assert f"<dt>{label}</dt><dd>{meaning}</dd>" in page
 
 
 def test_coordinators_see_their_own_navigation(signed_in):
