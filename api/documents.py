@@ -16,6 +16,7 @@ from api.http.problems import Problem
 from api.http.query_times import QueryTime
 from api.schemas import (
     DeclarationIn,
+    DeclaredOut,
     DocumentLine,
     DocumentList,
     DocumentOut,
@@ -143,6 +144,13 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
         )
     return DocumentOut(
         **_describe_document(request, document),
+        schema_version=document.schema_version,
+        declared=DeclaredOut(
+            person=document.declared_person,
+            person_role=document.person_role,
+            language=document.declared_language,
+            version=document.declared_version,
+        ),
         findings=findings,
         renditions=_describe_renditions(request, document),
         content_kind=_name_content_kind(document),

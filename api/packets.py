@@ -12,9 +12,13 @@ from api.http import keys, request_bodies, visibility, waiting
 from api.http.auth import ApiRequest, Bearer
 from api.http.problems import Problem
 from api.schemas import (
+    FILES_SCHEMAS,
+    OPEN_SCHEMAS,
     BatchOut,
     FilesIn,
+    FilesInV20,
     OpenIn,
+    OpenInV20,
     OpenPacketOut,
     PacketIn,
     make_responses,
@@ -35,7 +39,9 @@ _MULTIPART_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["packet", "files"],
     "properties": {
-        "packet": request_bodies.add_schema(FilesIn),
+        "packet": {
+            "oneOf": [request_bodies.add_schema(FilesIn), request_bodies.add_schema(FilesInV20)]
+        },
         "files": {
             "type": "array",
             "minItems": 1,
@@ -53,6 +59,7 @@ SUBMISSION_BODY: dict[str, Any] = {
                     "oneOf": [
                         request_bodies.add_schema(PacketIn),
                         request_bodies.add_schema(OpenIn),
+                        request_bodies.add_schema(OpenInV20),
                     ]
                 }
             },
@@ -67,7 +74,7 @@ SUBMISSION_BODY: dict[str, Any] = {
     },
 }
 # Takes the place of the lines of a manifest while the rest of the body is validated.
-_PLACEHOLDER_LINE = {"site_id": "-", "doc_id": "-", "url": "-", "schema_version": "-"}
+_PLACEHOLDER_LINE = {"site_id": "-", "doc_id": "-", "url": "-", "schema_version": "v2.0"}
 
 
 @router.post(
@@ -89,7 +96,8 @@ def submit(request: ApiRequest, response: HttpResponse) -> Any:
         case "application/json":
             body = request_bodies.read_json(request)
             if isinstance(body, dict) and "files" in body:
-                declared = request_bodies.validate(OpenIn, body)
+                schema = request_bodies.choose_schema(OPEN_SCHEMAS, body)
+                declared = request_bodies.validate(schema, body)
                 return open_packets.open_declared_packet(request, response, declared, key)
             return _submit_manifest(request, response, body, key)
         case "multipart/form-data":
@@ -118,7 +126,8 @@ def _submit_files(request: ApiRequest, response: HttpResponse, key: str) -> Any:
     max_megabytes = settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1
     request_bodies.check_content_length(request, max_megabytes=max_megabytes)
     described = request_bodies.parse_json(multipart.read_packet_part(request))
-    packet = request_bodies.validate(FilesIn, described)
+    schema = request_bodies.choose_schema(FILES_SCHEMAS, described)
+    packet = request_bodies.validate(schema, described)
     site = multipart.find_site(request.auth, packet.site_id)
     submission = keys.make_submission(
         request.auth, BatchSource.UPLOAD, priority=packet.priority, key=key

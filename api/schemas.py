@@ -4,8 +4,10 @@ The names of these classes are public: clients are generated from them. Fields h
 as in a manifest.
 """
 
+from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
 from pydantic import ConfigDict, Field, computed_field
@@ -15,7 +17,17 @@ from audit.background_jobs import AuditJob
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.documents.portal_sources import SiteSourceKind
-from ingestion.intake.manifest import PRINTABLE_PATTERN, ManifestLine
+from ingestion.intake.submission_schemas import (
+    NOTHING_DECLARED,
+    PRINTABLE_PATTERN,
+    DeclaredDetails,
+    DocumentVersion,
+    Language,
+    ManifestLineV20,
+    ManifestLineV21,
+    PersonName,
+    PersonOrName,
+)
 from ingestion.models import MAX_DECISION_REASON_CHARACTERS
 from ingestion.rules.codes import CODES, FindingCategory, FindingOwner, Severity
 from ingestion.rules.site_file.requirements import RequirementStatus
@@ -46,7 +58,9 @@ SiteNumber = Annotated[
     str, Field(max_length=60, description="Can be left out with a site's token.")
 ]
 TypeSlug = Annotated[str, Field(max_length=40)]
-PersonName = Annotated[str, Field(max_length=120, pattern=PRINTABLE_PATTERN)]
+ManifestDocument = Annotated[
+    ManifestLineV20 | ManifestLineV21, Field(discriminator="schema_version")
+]
 
 
 class PacketIn(Schema):
@@ -55,26 +69,67 @@ class PacketIn(Schema):
     model_config = ConfigDict(extra="forbid")
 
     priority: Priority = 5
-    documents: Annotated[list[ManifestLine], Field(min_length=1)]
+    documents: Annotated[list[ManifestDocument], Field(min_length=1)]
 
 
-class FileLine(Schema):
-    """One file of this request."""
+CorrectedDocument = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        le=MAX_ROW_NUMBER,
+        description="The `id` of the document that this file replaces. That document belongs "
+        "to the same site and is rejected, returned or in review.",
+    ),
+]
+
+
+class DeclaredV20(Schema):
+    """Describes a file in schema version 2.0."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    file: Annotated[str, Field(min_length=1, max_length=255, description="Its filename.")]
     document_type: TypeSlug = ""
     person: PersonName = ""
-    corrects: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=MAX_ROW_NUMBER,
-            description="The `id` of the document that this file replaces. That document belongs "
-            "to the same site and is rejected, returned or in review.",
-        ),
-    ] = None
+
+    @property
+    def person_name(self) -> str:
+        """Return the name of the person whose document it is, or ""."""
+        return self.person
+
+    @property
+    def details(self) -> DeclaredDetails:
+        """Return what is declared beside the type and the person."""
+        return NOTHING_DECLARED
+
+
+class DeclaredV21(DeclaredV20):
+    """Describes a file in schema version 2.1."""
+
+    person: PersonOrName = None  # type: ignore[assignment] # each version has its own
+    language: Language = ""
+    version: DocumentVersion = ""
+
+    @property
+    def person_name(self) -> str:
+        """Return the name of the person whose document it is, or ""."""
+        return self.person.name if self.person else ""
+
+    @property
+    def details(self) -> DeclaredDetails:
+        """Return what is declared beside the type and the person."""
+        role = self.person.role if self.person else ""
+        return DeclaredDetails(role, self.language, self.version)
+
+
+class FileLineV20(DeclaredV20):
+    """One file of this request, in schema version 2.0."""
+
+    file: Annotated[str, Field(min_length=1, max_length=255, description="Its filename.")]
+    corrects: CorrectedDocument = None
+
+
+class FileLine(DeclaredV21, FileLineV20):
+    """One file of this request."""
 
 
 class DeclarationIn(Schema):
@@ -95,26 +150,49 @@ class DeclarationIn(Schema):
     ]
 
 
+class FilesInV20(Schema):
+    """The part `packet` of a multipart request, in schema version 2.0."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_version: Literal["v2.0"]
+    site_id: SiteNumber = ""
+    priority: Priority = 2
+    documents: Annotated[list[FileLineV20], Field(min_length=1)]
+
+
 class FilesIn(Schema):
     """The part `packet` of a multipart request. It describes the parts `files`."""
 
     model_config = ConfigDict(extra="forbid")
 
+    schema_version: Literal["v2.1"] = "v2.1"
     site_id: SiteNumber = ""
     priority: Priority = 2
     documents: Annotated[list[FileLine], Field(min_length=1)]
 
 
-class FileToCome(Schema):
-    """A file that is uploaded later."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class FileToComeV20(DeclaredV20):
+    """A file that is uploaded later, in schema version 2.0."""
 
     filename: Annotated[str, Field(min_length=1, max_length=255, pattern=PRINTABLE_PATTERN)]
-    document_type: TypeSlug = ""
-    person: PersonName = ""
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     size: Annotated[int, Field(ge=1, le=2**53, description="Bytes.")]
+
+
+class FileToCome(DeclaredV21, FileToComeV20):
+    """A file that is uploaded later."""
+
+
+class OpenInV20(Schema):
+    """A packet whose files are uploaded one by one, in schema version 2.0."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_version: Literal["v2.0"]
+    site_id: SiteNumber = ""
+    priority: Priority = 2
+    files: Annotated[list[FileToComeV20], Field(min_length=1)]
 
 
 class OpenIn(Schema):
@@ -122,9 +200,18 @@ class OpenIn(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
+    schema_version: Literal["v2.1"] = "v2.1"
     site_id: SiteNumber = ""
     priority: Priority = 2
     files: Annotated[list[FileToCome], Field(min_length=1)]
+
+
+FILES_SCHEMAS: Mapping[str, type[FilesInV20] | type[FilesIn]] = MappingProxyType(
+    {"v2.0": FilesInV20, "v2.1": FilesIn}
+)
+OPEN_SCHEMAS: Mapping[str, type[OpenInV20] | type[OpenIn]] = MappingProxyType(
+    {"v2.0": OpenInV20, "v2.1": OpenIn}
+)
 
 
 class FileOut(Schema):
@@ -500,12 +587,23 @@ class RenditionOut(Schema):
     content_url: Annotated[str | None, Field(description="Null if the bytes cannot be downloaded.")]
 
 
+class DeclaredOut(Schema):
+    """Describes the declaration of a document, without its type. "" was not declared."""
+
+    person: str
+    person_role: str
+    language: Annotated[str, Field(description="ISO 639-2; chi_sim and chi_tra for Chinese.")]
+    version: str
+
+
 class DocumentOut(DocumentLine):
     """Describes a document with its current findings.
 
     `duplicate_of` is the URL of the identical document.
     """
 
+    schema_version: str
+    declared: DeclaredOut
     findings: list[FindingOut]
     renditions: list[RenditionOut]
     content_kind: Annotated[

@@ -13,8 +13,8 @@ from audit.ledger.bound_rows import KINDS
 from audit.verification.row_check import record_as_found
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.intake import registration
-from ingestion.intake.manifest import ManifestLine
 from ingestion.intake.submission import Submission
+from ingestion.intake.submission_schemas import ManifestLine
 from ingestion.models import Batch, BatchSource, Chunk, Document
 from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.checks.validity import get_expiry_date

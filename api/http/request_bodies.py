@@ -1,5 +1,6 @@
 """Checks request bodies: their length, their JSON, and the values against a schema."""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -10,10 +11,13 @@ from pydantic import BaseModel, ValidationError
 from api.http.problems import Problem
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
+from ingestion.intake import submission_schemas
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
+from ingestion.intake.submission_schemas import UnsupportedSchema
 from web.shell.request_limits import parse_whole_number
 
 BodyModel = TypeVar("BodyModel", bound=BaseModel)
+Model = TypeVar("Model")
 BYTES_PER_MEGABYTE = 1_000_000
 # Schemas for the OpenAPI document. django-ninja adds only those of bodies that it parses itself.
 COMPONENTS: dict[str, Any] = {}
@@ -57,6 +61,14 @@ def parse_json(text: bytes) -> Any:
     except InvalidJSON as error:
         where = f" (line {error.line})" if error.line else ""
         raise Problem(400, f"The body is not valid JSON: {error.message}{where}.") from None
+
+
+def choose_schema(schemas: Mapping[str, Model], value: Any) -> Model:
+    """Return the model of the schema version of a body. Raises SubmissionRefused."""
+    try:
+        return submission_schemas.choose_schema(schemas, value)
+    except UnsupportedSchema as error:
+        raise SubmissionRefused([SubmissionFault(0, "schema_version", str(error))]) from None
 
 
 def validate(model: type[BodyModel], value: Any) -> BodyModel:

@@ -11,7 +11,7 @@ from api.http import visibility
 from api.http.auth import ApiRequest
 from api.http.problems import Problem
 from api.http.request_bodies import BYTES_PER_MEGABYTE
-from api.schemas import FilesIn
+from api.schemas import FilesIn, FilesInV20
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.registration import UploadedDocument
 from ingestion.reading.results import SUFFIXES
@@ -55,7 +55,9 @@ def find_site(token: ApiToken, site_id: str) -> Site:
     return site
 
 
-def match_files(request: ApiRequest, packet: FilesIn, site: Site) -> list[UploadedDocument]:
+def match_files(
+    request: ApiRequest, packet: FilesIn | FilesInV20, site: Site
+) -> list[UploadedDocument]:
     """Return the files with their descriptions.
 
     Raises Problem 413 for a file that is too large, and SubmissionRefused with all other faults:
@@ -80,15 +82,17 @@ def match_files(request: ApiRequest, packet: FilesIn, site: Site) -> list[Upload
         UploadedDocument(
             line.file,
             line.document_type,
-            line.person,
+            line.person_name,
             files[line.file][0],
             corrected.get(line.corrects or 0),
+            details=line.details,
+            schema_version=packet.schema_version,
         )
         for line in packet.documents
     ]
 
 
-def _find_faults(packet: FilesIn, files: FilesByName) -> Iterator[SubmissionFault]:
+def _find_faults(packet: FilesIn | FilesInV20, files: FilesByName) -> Iterator[SubmissionFault]:
     """Yield the faults of the described files."""
     if len(packet.documents) > settings.MAX_UPLOAD_FILES:
         message = f"are more than {settings.MAX_UPLOAD_FILES} in one packet"
@@ -108,7 +112,7 @@ def _find_faults(packet: FilesIn, files: FilesByName) -> Iterator[SubmissionFaul
 
 
 def _find_undescribed(
-    request: HttpRequest, packet: FilesIn, files: FilesByName
+    request: HttpRequest, packet: FilesIn | FilesInV20, files: FilesByName
 ) -> Iterator[SubmissionFault]:
     """Yield a fault for each part of the request that the part `packet` does not describe."""
     for name in files.keys() - {line.file for line in packet.documents}:

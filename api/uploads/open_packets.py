@@ -5,6 +5,7 @@ The files are sent as resumable uploads (`api.uploads.resumable`), or by the dep
 """
 
 import io
+from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
@@ -24,6 +25,7 @@ from api.schemas import (
     BatchOut,
     FileOut,
     OpenIn,
+    OpenInV20,
     OpenPacketOut,
     make_responses,
 )
@@ -31,7 +33,7 @@ from api.uploads import multipart
 from ingestion.intake import open_packets
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.open_packets import DeclaredFile
-from ingestion.intake.registration import UploadedDocument, validate_files
+from ingestion.intake.registration import validate_files
 from ingestion.models import Batch, BatchSource, OpenPacket, Upload
 from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, TokenScope
@@ -87,14 +89,25 @@ def drop_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Any:
 
 
 def open_declared_packet(
-    request: ApiRequest, response: HttpResponse, declared: OpenIn, key: str
+    request: ApiRequest, response: HttpResponse, declared: OpenIn | OpenInV20, key: str
 ) -> Any:
     """Open a packet, or return the one that was opened with the same key before.
 
     Raises SubmissionRefused, Problem 409 if that packet was submitted, and QuotaExceeded.
     """
     site = multipart.find_site(request.auth, declared.site_id)
-    declared_files = [DeclaredFile(**file.model_dump()) for file in declared.files]
+    declared_files = [
+        DeclaredFile(
+            filename=file.filename,
+            document_type=file.document_type,
+            person=file.person_name,
+            sha256=file.sha256,
+            size=file.size,
+            schema_version="" if isinstance(declared, OpenIn) else declared.schema_version,
+            **asdict(file.details),
+        )
+        for file in declared.files
+    ]
     _check_declared(declared_files)
     packet = open_packets.open_packet(
         owner=request.auth.owner,
@@ -191,10 +204,7 @@ def _check_declared(declared: list[DeclaredFile]) -> None:
     if faults:
         raise SubmissionRefused(faults)
     empty = File(io.BytesIO())
-    validate_files(
-        [UploadedDocument(file.filename, file.document_type, file.person, empty)
-         for file in declared]
-    )  # fmt: skip
+    validate_files([file.as_upload(empty) for file in declared])
 
 
 def _url(request: HttpRequest, view: str, *args: Any) -> str:

@@ -66,6 +66,8 @@ class WorkItem:
     declared_type: str = ""
     person: str = ""  # the person whose document it is, as declared
     schema_version: str = ""
+    language: str = ""  # as declared
+    version: str = ""  # of the document, as declared
     site_name: str = ""
     site_country: str = ""
     protocol_number: str = ""

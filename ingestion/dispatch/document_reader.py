@@ -125,6 +125,7 @@ class PooledDocumentReader:
             fetched.sha256,
             pages=item.part.numbers if item.part else None,
             rendered=opened,
+            expected_language=item.language,
         )
         if opened:
             made = await asyncio.to_thread(_describe_rendition, opened) if opened.tool else None
@@ -152,7 +153,13 @@ class PooledDocumentReader:
         kind = TYPES.get(item.declared_type)
         person = item.person if kind and kind.per_person else ""
         sent = SenderFacts(
-            item.schema_version, item.declared_type, person, item.filename, item.is_doubtful
+            item.schema_version,
+            item.declared_type,
+            person,
+            item.filename,
+            item.is_doubtful,
+            item.language,
+            item.version,
         )
         return partial(
             verdict.check_or_reject,

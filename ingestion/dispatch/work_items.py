@@ -86,6 +86,8 @@ def _make_item(
         person=document.declared_person,
         filename=document.filename,
         schema_version=document.schema_version,
+        language=document.declared_language,
+        version=document.declared_version,
         site_name=document.site.name,
         site_country=document.site.country,
         protocol_number=document.site.study.protocol_number,

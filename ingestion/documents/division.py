@@ -213,6 +213,7 @@ def create_parts(document: Document, division: Division) -> list[Document]:
                 document_type=each.document_type,
                 filename=document.filename,
                 schema_version=document.schema_version,
+                declared_language=document.declared_language,
                 expected_sha256=document.sha256,
                 sha256=document.sha256,
                 size=document.size,

@@ -133,6 +133,7 @@ def _create_rows(document: Document, entries: list[ContainerEntry]) -> list[Docu
                 doc_id=f"{document.doc_id}{ENTRY_MARK}{entry.number}",
                 filename=entry.name.replace("\\", "/").rpartition("/")[2][-255:],
                 schema_version=document.schema_version,
+                declared_language=document.declared_language,
                 expected_sha256=entry.sha256,
                 sha256=entry.sha256,
                 size=entry.size,

@@ -5,18 +5,23 @@ one line is invalid, the whole file is refused, with all its faults: the sender 
 and no document is registered twice.
 """
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.db.models import QuerySet
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
-from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from ingestion.intake.submission_schemas import (
+    MANIFEST_SCHEMAS,
+    ManifestLine,
+    UnsupportedSchema,
+    choose_schema,
+    find_later_version,
+)
 from ingestion.rules.document_types import TYPES
 from sites.models import Portal, Site
 from sites.portal_origin import PORTAL_SCHEMES
@@ -47,31 +52,6 @@ class SubmissionRefused(Exception):
         self.faults = tuple(faults)
 
 
-# The ledger contains text in Unicode normal form C. File systems and keyboards write other forms.
-NormalizedText = BeforeValidator(
-    lambda value: unicodedata.normalize("NFC", value) if isinstance(value, str) else value
-)
-# Text without control characters: PostgreSQL stores no NUL, and a name has no line breaks.
-PRINTABLE_PATTERN = r"^[^\x00-\x1f\x7f]*$"
-
-
-class ManifestLine(BaseModel):
-    """Validates one line of a manifest."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
-
-    site_id: Annotated[str, NormalizedText, Field(min_length=1, max_length=60)]
-    doc_id: Annotated[
-        str, NormalizedText, Field(min_length=1, max_length=120, pattern=r"^[\w.@:+ -]+$")
-    ]
-    url: Annotated[str, Field(min_length=1, max_length=2000, pattern=PRINTABLE_PATTERN)]
-    schema_version: Annotated[str, Field(min_length=1, max_length=20)]
-    document_type: Annotated[str, Field(max_length=40)] = ""
-    sha256: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
-    filename: Annotated[str, Field(max_length=255, pattern=PRINTABLE_PATTERN)] = ""
-    packet: Annotated[str, Field(max_length=120, pattern=PRINTABLE_PATTERN)] = ""
-
-
 def read_manifest(text: str, *, sites: "QuerySet[Site] | None" = None) -> list[ManifestLine]:
     """Return the lines of a manifest. Raises SubmissionRefused with all faults of the file.
 
@@ -81,9 +61,14 @@ def read_manifest(text: str, *, sites: "QuerySet[Site] | None" = None) -> list[M
     numbered: list[tuple[int, ManifestLine]] = []
     for number, content in _parse_lines(text, faults):
         try:
-            numbered.append((number, ManifestLine.model_validate(content)))
+            model = choose_schema(MANIFEST_SCHEMAS, content)
+            numbered.append((number, model.model_validate(content).as_line()))
+        except UnsupportedSchema as error:
+            faults.append(SubmissionFault(number, "schema_version", str(error)))
         except ValidationError as error:
-            faults += [_describe_validation_error(number, detail) for detail in error.errors()]
+            faults += [
+                _describe_validation_error(number, detail, model) for detail in error.errors()
+            ]
     if not numbered and not faults:
         faults.append(SubmissionFault(0, "", "it is empty; a manifest names at least one document"))
     faults += _check_against_database(numbered, Site.objects.all() if sites is None else sites)
@@ -127,8 +112,13 @@ _VALIDATION_MESSAGES = {
 }
 
 
-def _describe_validation_error(number: int, detail: Any) -> SubmissionFault:
+def _describe_validation_error(number: int, detail: Any, model: type[BaseModel]) -> SubmissionFault:
     field = ".".join(str(part) for part in detail["loc"])
+    if later := find_later_version(MANIFEST_SCHEMAS, model, field):
+        message = f"is not a field of this schema version; send it with {later}"
+        return SubmissionFault(number, field, message)
+    if detail["type"] == "value_error":
+        return SubmissionFault(number, field, str(detail["ctx"]["error"]))
     if field == "sha256":
         return SubmissionFault(number, field, "has to be 64 lower-case hexadecimal digits")
     default = detail["msg"][:1].lower() + detail["msg"][1:]
@@ -138,7 +128,7 @@ def _describe_validation_error(number: int, detail: Any) -> SubmissionFault:
 def _check_against_database(
     numbered: Iterable[tuple[int, ManifestLine]], sites: "QuerySet[Site]"
 ) -> Iterator[SubmissionFault]:
-    """Yield unknown sites, foreign addresses, and unsupported schema versions and types."""
+    """Yield unknown sites, foreign addresses, and unknown types."""
     portals = {site.site_id: site.portal for site in sites.select_related("portal")}
     for number, line in numbered:
         portal = portals.get(line.site_id)
@@ -147,10 +137,6 @@ def _check_against_database(
             yield SubmissionFault(number, "site_id", message)
         elif refusal := explain_address_refusal(portal, line.url):
             yield SubmissionFault(number, "url", refusal)
-        if line.schema_version not in SCHEMA_VERSIONS:
-            known = ", ".join(SCHEMA_VERSIONS)
-            message = f"{line.schema_version!r} is not supported; supported: {known}"
-            yield SubmissionFault(number, "schema_version", message)
         if line.document_type and line.document_type not in TYPES:
             known = ", ".join(TYPES)
             message = f"{line.document_type!r} is not a type; types: {known}"

@@ -7,8 +7,10 @@ idempotency key, so opening it again finds it, and no other owner can address it
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
+from django.core.files.base import File
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -16,7 +18,10 @@ from ingestion.intake import quotas, upload_sessions
 from ingestion.intake.quotas import OpenUploads
 from ingestion.intake.registration import UploadedDocument, register_files
 from ingestion.intake.submission import IdempotencyKeyReused, Submission
+from ingestion.intake.submission_schemas import DeclaredDetails
 from ingestion.models import OpenPacket, Packet, Upload
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from ingestion.storage.spool import SpooledFile
 from sites.models import Site
 
 _NAMESPACE = uuid.UUID("7a2f5c0e-6d2a-4a53-9a0e-3f6f5a1c9b11")  # any constant
@@ -43,6 +48,28 @@ class DeclaredFile:
     person: str
     sha256: str
     size: int  # bytes
+    person_role: str = ""
+    language: str = ""
+    version: str = ""
+    schema_version: str = ""  # "": the latest one
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """Return the values that `OpenPacket.files` contains: without optional ones that are ""."""
+        optional = {each.name for each in fields(self) if each.default == ""}
+        values = asdict(self).items()
+        return {name: value for name, value in values if value or name not in optional}
+
+    def as_upload(self, content: "File[bytes] | SpooledFile") -> UploadedDocument:
+        """Return the file with its content, as it is registered."""
+        return UploadedDocument(
+            self.filename,
+            self.document_type,
+            self.person,
+            content,
+            details=DeclaredDetails(self.person_role, self.language, self.version),
+            schema_version=self.schema_version or SCHEMA_VERSIONS[-1],
+        )
 
 
 def open_packet(
@@ -54,7 +81,7 @@ def open_packet(
     is no room.
     """
     drop_expired_packets()
-    declared = [asdict(each) for each in files]
+    declared = [each.stored for each in files]
     wanted = OpenPacket(
         id=uuid.uuid5(_NAMESPACE, f"{owner}\0{key}"),
         owner=owner,
@@ -164,7 +191,7 @@ def submit_packet(packet: OpenPacket, *, submission: Submission) -> Packet:
             missing.append(number)
             continue
         content = upload_sessions.get_spooled_file(finished)
-        files.append(UploadedDocument(file.filename, file.document_type, file.person, content))
+        files.append(file.as_upload(content))
     if missing:
         raise MissingFiles(missing)
     registered = register_files(packet.site, files, submission)

@@ -12,9 +12,10 @@ from django.db.models import Max
 from django.utils import timezone
 
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
-from ingestion.intake.manifest import ManifestLine, explain_address_refusal
+from ingestion.intake.manifest import explain_address_refusal
 from ingestion.intake.registration import register_manifest
 from ingestion.intake.submission import Submission, find_batch_by_key
+from ingestion.intake.submission_schemas import DeclaredDetails, ManifestLine
 from ingestion.models import Batch, Document, PortalLimitState
 from sites.models import Site
 
@@ -60,6 +61,9 @@ def pull_site(site: Site, submission: Submission) -> Batch:
             schema_version=document.schema_version,
             document_type=document.document_type,
             filename=document.filename,
+            person=document.person,
+            # The new version of a document is not the one that was declared.
+            details=DeclaredDetails(document.person_role, document.declared_language),
         )
         for document in served.filter(pk__in=last).exclude(state__in=UNSETTLED_STATES)
         if not explain_address_refusal(site.portal, document.url)

@@ -16,11 +16,16 @@ from django.utils.translation import gettext
 from ingestion.intake import admission
 from ingestion.intake.admission import AtCapacity
 from ingestion.intake.declarations import Declaration, lacks_person
-from ingestion.intake.manifest import ManifestLine, SubmissionFault, SubmissionRefused
+from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.submission import (
     Submission,
     create_batch,
     find_batch_by_key,
+)
+from ingestion.intake.submission_schemas import (
+    NOTHING_DECLARED,
+    DeclaredDetails,
+    ManifestLine,
 )
 from ingestion.models import MAX_DOC_ID_LENGTH, Batch, BatchSource, Document, Packet
 from ingestion.rules.checks.submission import SCHEMA_VERSIONS
@@ -43,6 +48,8 @@ class UploadedDocument:
     content: "File[bytes] | SpooledFile"
     corrects: Document | None = None  # the document that it replaces
     detected_type: str = ""  # if the sender chose another type
+    details: DeclaredDetails = NOTHING_DECLARED
+    schema_version: str = SCHEMA_VERSIONS[-1]
 
     @property
     def doc_id(self) -> str:
@@ -83,6 +90,10 @@ def register_manifest(descriptors: Sequence[ManifestLine], submission: Submissio
             url=line.url,
             schema_version=line.schema_version,
             expected_sha256=line.sha256,
+            person=line.person,
+            person_role=line.details.person_role,
+            declared_language=line.details.language,
+            declared_version=line.details.version,
         )
         for line in descriptors
     ]
@@ -121,6 +132,10 @@ def register_files(site: Site, files: Sequence[UploadedDocument], submission: Su
     ]
     for document, upload in zip(documents, files, strict=True):
         document.corrects = upload.corrects
+        document.schema_version = upload.schema_version
+        document.person_role = upload.details.person_role
+        document.declared_language = upload.details.language
+        document.declared_version = upload.details.version
     _name_files_with_several_documents(documents)
     return create_batch(documents, [""] * len(documents), submission).packets.get()
 

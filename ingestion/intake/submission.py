@@ -102,6 +102,7 @@ def _compute_digest(
             document.site.site_id, document.doc_id, document.document_type, document.filename,
             document.url, document.schema_version, document.expected_sha256, label,
             *([document.corrects_id] if document.corrects_id else []),
+            *([document.declared_facts] if document.declared_facts else []),
         ]
         for document, label in zip(documents, labels, strict=True)
     ]  # fmt: skip
@@ -161,6 +162,7 @@ def _insert(
                 by=by,
                 sha256=document.expected_sha256 if document.spooled else "",
                 to_state=DocumentState.RECEIVED,
+                detail=document.declared_facts,
             )
             if detected := submission.detected_types.get(document.doc_id):
                 detail = {"looks_like": detected, "sent_as": document.document_type}

@@ -184,6 +184,8 @@ async def _check_all(  # noqa: PLR0915 - the work with one document in one place
                         document.document_type,  # the recorded type stands for a declared one
                         document.declared_person,
                         document.filename,
+                        language=document.declared_language,
+                        version=document.declared_version,
                     ),
                     site=sites[document.site_id],
                     today=(document.settled_at or document.received_at).date(),
@@ -197,6 +199,7 @@ async def _check_all(  # noqa: PLR0915 - the work with one document in one place
                     document.sha256,
                     pages=pages,
                     rendered=opened if isinstance(opened, RenderedPages) else None,
+                    expected_language=document.declared_language,
                 )
             except FileNotFoundError:
                 pass  # it is counted as unreadable

@@ -148,8 +148,13 @@ class Document(RecordedRow):
     entry_name = models.CharField(max_length=255, blank=True, default="", db_default="")
     # It is not known whether the entry is a document at all, so a person decides.
     is_doubtful = models.BooleanField(default=False, db_default=False)
-    # The person whose document a part is, as its separator sheet declares; "" if none does.
+    # The person whose document it is, as a manifest or the separator sheet of a part declares;
+    # "" if none does. The doc_id of an upload contains the person.
     person = models.CharField(max_length=80, blank=True, default="", db_default="")
+    # What a submission of schema v2.1 declares in addition; "" if it does not.
+    person_role = models.CharField(max_length=80, blank=True, default="", db_default="")
+    declared_language = models.CharField(max_length=10, blank=True, default="", db_default="")
+    declared_version = models.CharField(max_length=40, blank=True, default="", db_default="")
     state = models.CharField(
         max_length=20, choices=list_state_choices(DocumentState), default=DocumentState.RECEIVED
     )
@@ -313,6 +318,17 @@ class Document(RecordedRow):
             facts["study"] = self.site.study.protocol_number
         return facts
 
+    @property
+    def declared_facts(self) -> dict[str, str]:
+        """Return what the sender declared beside type and doc_id, as the ledger records it."""
+        facts = {
+            "person": self.person,
+            "person_role": self.person_role,
+            "language": self.declared_language,
+            "version": self.declared_version,
+        }
+        return {name: value for name, value in facts.items() if value}
+
     def change_if_current(self, columns: Mapping[str, Any]) -> bool:
         """Change columns and take the next number, as `RecordedRow` says, with `change`."""
         return self.change({**columns, "revision": self.revision + 1})
@@ -357,13 +373,11 @@ class Document(RecordedRow):
         """Return the name of the person that the sender declared, or "".
 
         The doc_id of an upload contains the name after the type; those of a portal's
-        document and of a part of a file contain none. The separator sheet of a part may name one.
-        A name after another type than that of the document does not count.
+        document and of a part of a file contain none. A manifest, and the separator sheet of a
+        part, may name one. A name after another type than that of the document does not count.
         """
-        if self.is_part:
-            return self.person
         if not self.has_declared_doc_id:
-            return ""
+            return self.person
         declared, person = parse_doc_id(self.doc_id)
         return person if declared == self.document_type else ""
 

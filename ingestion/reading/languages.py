@@ -56,6 +56,18 @@ NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# The codes with which a language can be declared: its name here, and its code of ISO 639-1.
+LANGUAGE_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict(zip(NAMES, NAMES, strict=True)),
+        "en": "eng", "fr": "fra", "de": "deu", "es": "spa", "pt": "por", "it": "ita", "nl": "nld",
+        "pl": "pol", "ja": "jpn", "ko": "kor", "ru": "rus", "sv": "swe", "da": "dan", "no": "nor",
+        "fi": "fin", "cs": "ces", "sk": "slk", "hu": "hun", "ro": "ron", "tr": "tur", "hr": "hrv",
+        "uk": "ukr", "bg": "bul", "sr": "srp", "el": "ell", "ar": "ara", "he": "heb", "hi": "hin",
+        "th": "tha", "zh-Hans": "chi_sim", "zh-Hant": "chi_tra",
+    }
+)  # fmt: skip
+
 # Frequent words of languages in Latin letters, without accents: articles, prepositions, pronouns
 # and auxiliary verbs, and a few words of the documents of clinical trials and of dates. None is a
 # single letter, of which misread text consists. A word that two languages share counts half for

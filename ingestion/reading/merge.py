@@ -42,13 +42,19 @@ class ProbedDocument:
     repaired: bool = False
     with_form: bool = True  # False if it was opened without its form, which took too long to draw
     kept: Path | None = None  # folder of its pages that OCR has read (`kept_pages`), or None
+    expected_language: str = ""  # of its scans, as the sender declared it
 
     def part(self, numbers: Iterable[int]) -> "ProbedDocument":
         """Return the document with these pages only, as the argument of one OCR task."""
         wanted = frozenset(numbers)
         pages = tuple(page for page in self.pages if page.number in wanted)
         return ProbedDocument(
-            self.media_type, self.path, pages, with_form=self.with_form, kept=self.kept
+            self.media_type,
+            self.path,
+            pages,
+            with_form=self.with_form,
+            expected_language=self.expected_language,
+            kept=self.kept,
         )
 
     def with_unreadable_page(self, number: int, error: str) -> "ProbedDocument":

@@ -147,6 +147,8 @@ def read_scans(
 
     engines = get_language_engines(limits.engine, limits.languages)
     language = engines.first_language
+    if part.expected_language in engines.languages:
+        language = part.expected_language
     folder, seconds = limits.second_engine, limits.second_engine_seconds
     second = SecondEngine(folder, seconds) if folder else None
     pages: list[PageReading] = []

@@ -1031,6 +1031,22 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("Compare the protocol version on the document with the current version."),
         ),
     ),
+    "VERSION_MISMATCH": FindingMessage(
+        _("Is another version than declared"),
+        (
+            _("This {type} is version {named}, but it was sent as version {expected}."),
+            _("This {type} is another version than the one that was declared."),
+        ),
+        (_("Approvals and signatures are valid for one version of a document."),),
+        (
+            _("Upload version {expected}, or send this file again with its own version."),
+            _("Upload the version that you declared."),
+        ),
+        (
+            _("Compare the version on the document with the declared one, {expected}."),
+            _("Compare the version on the document with the declared one."),
+        ),
+    ),
     "PERSON_MISMATCH": FindingMessage(
         _("Names another person"),
         (
@@ -1261,6 +1277,16 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("The stamp shows that an office received the document. It has no other effect."),),
         (_("Do nothing about the stamp. It is recorded."),),
         (_("No decision about the stamp is needed. It is recorded."),),
+    ),
+    "LANGUAGE_DIFFERS": FindingMessage(
+        _("In another language than declared"),
+        (
+            _("This {type} is in {language}. It was sent as a document in {other}."),
+            _("This {type} is in another language than the one that was declared."),
+        ),
+        (_("The document was read in its own language. The difference has no effect."),),
+        (_("Do nothing if the language of the document is correct."),),
+        (_("No decision about the language is needed. Is it the right translation?"),),
     ),
     "PACKET_INCOMPLETE": FindingMessage(
         _("Documents are still missing"),

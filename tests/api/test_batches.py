@@ -205,6 +205,7 @@ def test_the_manifest_of_a_final_batch_has_the_result_of_each_document(program, 
     filed, rejected = body["documents"]
     assert (filed["doc_id"], filed["state"], filed["sha256"]) == ("doc-1", "ARCHIVED", "ab" * 32)
     assert (rejected["state"], rejected["code"]) == ("REJECTED", "SIGNATURE_MISSING")
+    assert (rejected["category"], rejected["owner"]) == ("compliance", "site")
     assert rejected["do"]
     repeated = program.get(f"batches/{batch.reference}/manifest", if_none_match=response["ETag"])
     assert repeated.status_code == 304

@@ -17,6 +17,7 @@ from tests.api.conftest import Program, check_problem, make_token
 from tests.audit.signers import CheckpointSigner
 from tests.audit.support import sql, triggers_removed, write_many
 from tests.factories import make_batch, make_user
+from tests.web.operations.conftest import hold
 from tests.web.scenes import FILED, make_packet
 
 OTHER_MACHINE = {"REMOTE_ADDR": "10.1.2.3"}
@@ -87,9 +88,7 @@ def test_metrics_are_counted_from_the_rows(client, site):
 
 
 def test_held_documents_are_counted_with_the_attributes_of_their_code(client, site):
-    packet = make_packet(site, make_user(), FILED, None)
-    held = {"state": "HELD", "code": "PORTAL_UNAVAILABLE", "settled_at": timezone.now()}
-    packet.documents.filter(state="RECEIVED").update(**held)
+    hold(site, code="PORTAL_UNAVAILABLE")
     seen = parse_metrics(client.get("/metrics"))
     labels = ("PORTAL_UNAVAILABLE", "transport", "major", "portal", "true")
     (counted,) = [each for each in seen if each[0] == "siteledger_held"]

@@ -1,14 +1,18 @@
 """Submissions: what is registered, what is refused, and repeated requests."""
 
+import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
 from audit.ledger.queries import list_entries
-from ingestion.models import Batch, Document
+from ingestion.intake import open_packets
+from ingestion.intake.submission_schemas import DeclaredDetails
+from ingestion.models import Batch, Document, OpenPacket
 from ingestion.storage import spool
 from tests.api.conftest import Program, check_problem, make_token
 from tests.api.servers import send_request, web_server
@@ -361,3 +365,72 @@ def test_ambiguous_or_invalid_json_is_refused(program, body, why):
     answer = program.submit(body)
     assert answer.status_code == 400
     assert why in answer.json()["detail"]
+
+
+DECLARED = {
+    "language": "fr",
+    "person": {"name": "Ana Ruiz", "role": "Sub-investigator"},
+    "version": "2.1",
+}
+
+
+def test_a_manifest_of_version_2_1_declares_language_person_and_version(program, site, make_line):
+    response = program.submit({"documents": [make_line(site, document_type="cv", **DECLARED)]})
+    assert response.status_code == 202
+    document = Document.objects.get()
+    body = program.get(f"documents/{document.pk}").json()
+    assert body["schema_version"] == "v2.1"
+    assert body["declared"] == {
+        "person": "Ana Ruiz",
+        "person_role": "Sub-investigator",
+        "language": "fra",
+        "version": "2.1",
+    }
+
+
+def test_files_of_version_2_1_may_name_a_person_as_text_or_as_an_object(program, site):
+    line = {"file": "CV.pdf", "document_type": "cv"}
+    as_object = {**line, **DECLARED}
+    program.submit_files({"documents": [as_object]}, files=pdf("CV.pdf", b"%PDF-1.7 one"), key="a")
+    program.submit_files(
+        {"documents": [{**line, "person": "Ana Ruiz"}]}, files=pdf("CV.pdf"), key="b"
+    )
+    described, plain = Document.objects.order_by("pk")
+    assert described.doc_id == plain.doc_id == "cv.ana-ruiz"
+    assert (described.person_role, plain.person_role) == ("Sub-investigator", "")
+    assert (described.declared_language, described.declared_version) == ("fra", "2.1")
+
+
+def test_files_of_version_2_0_are_registered_as_before(program, site):
+    line = {"file": "CV.pdf", "document_type": "cv", "person": "Ana Ruiz"}
+    packet = {"schema_version": "v2.0", "documents": [line]}
+    assert program.submit_files(packet, files=pdf("CV.pdf"), key="a").status_code == 202
+    assert Document.objects.get().schema_version == "v2.0"
+    refused = {"schema_version": "v2.0", "documents": [{**line, "language": "fr"}]}
+    body = check_problem(program.submit_files(refused, files=pdf("CV.pdf"), key="b"), 422)
+    assert [(each["line"], each["field"]) for each in body["errors"]] == [(1, "language")]
+
+
+def test_files_of_an_unsupported_version_are_refused_with_the_supported_ones(program, site):
+    packet = {"schema_version": "v3.0", "documents": "not read"}
+    body = check_problem(program.submit_files(packet, files=pdf("CV.pdf"), key="a"), 422)
+    message = "'v3.0' is not supported; supported: v2.0, v2.1"
+    assert [(each["field"], each["message"]) for each in body["errors"]] == [
+        ("schema_version", message)
+    ]
+    assert not Document.objects.exists()
+
+
+def test_an_open_packet_keeps_what_its_files_declare(program, site):
+    content = b"%PDF-1.7 a CV"
+    digest = hashlib.sha256(content).hexdigest()
+    file = {"filename": "CV.pdf", "document_type": "cv", "sha256": digest, "size": len(content)}
+    opened = program.submit({"files": [{**file, **DECLARED}]}, key="open").json()
+    packet = OpenPacket.objects.get(pk=opened["id"])
+    (declared,) = open_packets.list_declared_files(packet)
+    upload = declared.as_upload(ContentFile(content))
+    assert (upload.person, upload.schema_version) == ("Ana Ruiz", "v2.1")
+    assert upload.details == DeclaredDetails("Sub-investigator", "fra", "2.1")
+    plain = program.submit({"schema_version": "v2.0", "files": [file | {"person": "Bo"}]}, key="2")
+    (stored,) = OpenPacket.objects.get(pk=plain.json()["id"]).files
+    assert set(stored) == {*file, "person", "schema_version"}

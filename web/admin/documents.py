@@ -78,7 +78,8 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         (None, {"fields": ["doc_id", "chip", "finding_texts", "see_also"]}),
         (_("Document"), {"fields": [
             "type_column", "site", "packet", "batch", "filename", "url", "formatted_size", "pages",
-            "fingerprint", "retention_period",
+            "fingerprint", "retention_period", "person", "person_role", "declared_language",
+            "declared_version",
         ]}),
         (_("Extracted data"), {"fields": ["extracted", "evidence", "reading"]}),
         (_("Checks"), {"fields": [

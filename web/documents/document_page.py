@@ -18,6 +18,7 @@ from web.documents.decision_display import (
     list_decisions_leading_to,
     list_signed_decisions,
 )
+from web.documents.declared_facts import describe_declared_facts
 from web.documents.extracted_fields import list_extracted_values
 from web.documents.inert_display import describe_lock
 from web.documents.lookup import get_visible_document
@@ -66,6 +67,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "document": document,
         "outcome": add_page_image(outcome, request.user, document.extractions.last()),
         "review_requests": document.review_requests.select_related("asked_by"),
+        "declared": describe_declared_facts(document),
         "plain_outcome": plain_outcome,
         "account": account,
         "heading": _name_heading(document, account),

@@ -12,6 +12,7 @@ from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import is_submitter
 from web import permissions
 from web.documents.decision_display import list_choices, list_signed_decisions
+from web.documents.declared_facts import describe_declared_facts
 from web.documents.extracted_fields import (
     describe_reading,
     get_last_extraction,
@@ -63,6 +64,7 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
         "findings": describe_findings(document, for_staff=True),
         "newer": corrections.find_correction(document),
         "extracted": list_extracted_values(document, request.user),
+        "declared": describe_declared_facts(document),
         "names": compare_names(document),
         "reading": describe_reading(extraction) if extraction else [],
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),

@@ -127,10 +127,12 @@ class Reader:
         *,
         pages: range | None = None,
         rendered: RenderedPages | None = None,
+        expected_language: str = "",
     ) -> Result:
         """Return `conclude` of the reading of a file, or of some of its pages. Raises ReadingFault.
 
-        With `rendered`, the pages of this rendition are read in the place of the file.
+        With `rendered`, the pages of this rendition are read in the place of the file. OCR reads
+        the first page in `expected_language`, if its data is installed.
 
         `conclude` is a function of a module, or a partial of one. It is sent to the parser
         process, so that a reading of thousands of words stays there. Its pages have lazy words and
@@ -157,6 +159,7 @@ class Reader:
                         with_form=probe.with_form,
                     )
                     probe = replace(probe, kept=folder)
+                probe = replace(probe, expected_language=expected_language)
                 async with self._scanned_documents:
                     reading = merge_pages(probe, await self._read_scans(probe))
             return await asyncio.to_thread(conclude, reading)

@@ -48,6 +48,8 @@ class SenderFacts:
     filename: str = ""
     # Whether a person has to decide if it is a document at all. It came in a container.
     is_doubtful: bool = False
+    language: str = ""  # by its name in `reading.languages`
+    version: str = ""  # of the document
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class CheckInput:
     signature: DocumentSignature | None  # None for a type that needs no signature
     terms: ValidityTerms
     person: str = ""  # the person whose document it is, as declared; "" if not declared
+    version: str = ""  # the version of the document, as declared; "" if not declared
 
 
 def make_entry_facts(noun: str, box: str = "", *, is_struck_out: bool = False) -> Facts:

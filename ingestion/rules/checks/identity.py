@@ -17,6 +17,7 @@ from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding, make_page_facts
 
+_OWN_VERSION_FIELDS = ("version", "brochure_edition")  # of the document, and not of the protocol
 _MIN_NEARLY_SAME = 5  # characters of a number
 _MAX_WRONG_LETTERS = 2  # of a name
 _MAX_NAME_LINE_LENGTH = 60  # characters of a line that is only a name, with titles and degrees
@@ -63,6 +64,14 @@ def check_protocol_version(case: CheckInput) -> Iterator[RuleFinding]:
         yield make_finding_if_sure(
             value, {"what": _("the protocol version")}, "PROTOCOL_VERSION_MISMATCH", facts
         )
+
+
+def check_declared_version(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield VERSION_MISMATCH if the document is another version than its sender declared."""
+    value = next((case.fields[name] for name in _OWN_VERSION_FIELDS if name in case.fields), None)
+    if value and case.version and not names.is_same_version(value.value, case.version):
+        facts: Facts = {"named": value.value, "expected": case.version}
+        yield make_finding_if_sure(value, {"what": _("the version")}, "VERSION_MISMATCH", facts)
 
 
 def check_person(case: CheckInput) -> Iterator[RuleFinding]:
@@ -220,11 +229,13 @@ CHECKS = (
     check_site,
     check_protocol,
     check_protocol_version,
+    check_declared_version,
     check_person,
     check_investigator,
 )
 CHECKS_OF_ALL_PAGES = (
     check_protocol,
     check_protocol_version,
+    check_declared_version,
     check_person,
 )

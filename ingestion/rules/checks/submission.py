@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from audit.translation import gettext_noop as _
+from ingestion.reading.languages import NAMES, UNKNOWN
 from ingestion.reading.results import SUFFIXES, DocumentReading, MediaType
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks import lookalikes
 from ingestion.rules.checks.check_input import CheckInput, SenderFacts
 from ingestion.rules.classification.classify import Classification, TypeMatch
+from ingestion.rules.document_language import identify_document, identify_page
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.findings import Facts, RuleFinding
 
@@ -34,11 +36,25 @@ def check_submission(reading: DocumentReading, sent: SenderFacts) -> Iterator[Ru
     if sent.schema_version not in SCHEMA_VERSIONS:
         facts = {"supported": ", ".join(SCHEMA_VERSIONS), "latest": SCHEMA_VERSIONS[-1]}
         yield RuleFinding("SCHEMA_MISMATCH", facts={"schema_version": sent.schema_version, **facts})
+    if sent.language:
+        yield from _check_language(reading, sent.language)
     # An unknown extension means nothing.
     named = SUFFIXES.get(PurePath(sent.filename.casefold()).suffix)
     if named and named is not reading.media_type:
         found = _MEDIA_TYPE_NOUNS[reading.media_type]
         yield RuleFinding("TYPE_MISMATCH", facts={"declared": sent.filename, "found": found})
+
+
+def _check_language(reading: DocumentReading, declared: str) -> Iterator[RuleFinding]:
+    """Yield a remark if no page is in the declared language, and the language of one is known."""
+    found = {identify_page(page) for page in reading.pages} - {UNKNOWN}
+    if found and declared not in found:
+        language = identify_document(reading)
+        facts: Facts = {
+            "language": NAMES.get(language, language),
+            "other": NAMES.get(declared, declared),
+        }
+        yield RuleFinding("LANGUAGE_DIFFERS", facts=facts)
 
 
 def check_type(

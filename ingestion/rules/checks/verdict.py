@@ -344,7 +344,17 @@ def _check_whole(
     signature = _read_signature(reading, kind, fields, sent, month_first=site.month_first)
     if signature and signature.date:
         fields["signature_date"] = signature.date
-    case = CheckInput(reading, kind, site, today, fields, signature, site.terms(kind), sent.person)
+    case = CheckInput(
+        reading,
+        kind,
+        site,
+        today,
+        fields,
+        signature,
+        site.terms(kind),
+        sent.person,
+        sent.version,
+    )
     is_whole = "unread-form" not in reading.flags and not any(
         page.error or page.unfinished for page in reading.pages
     )

@@ -15,8 +15,8 @@ from ingestion.dispatch.completion_polls import CompletionPolls
 from ingestion.documents import batches, progress
 from ingestion.documents.stuck_sites import find_stuck_sites
 from ingestion.intake import registration, retrying
-from ingestion.intake.manifest import ManifestLine
 from ingestion.intake.submission import Submission
+from ingestion.intake.submission_schemas import ManifestLine
 from ingestion.management import waiting
 from ingestion.models import Batch, BatchSource, Chunk, Document, PortalLimitState
 from ingestion.operations import alarms, stuck

@@ -1,11 +1,17 @@
 """Tests of manifests, which are accepted as a whole or refused with all faults."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from ingestion.intake import manifest
-from tests.factories import make_site
+from audit.ledger.queries import list_entries
+from ingestion.intake import manifest, registration, submission_schemas
+from ingestion.intake.submission import IdempotencyKeyReused, Submission
+from ingestion.intake.submission_schemas import DeclaredDetails
+from ingestion.models import BatchSource
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from tests.factories import OPS, make_site
 
 pytestmark = pytest.mark.django_db
 
@@ -108,3 +114,71 @@ def test_an_unknown_type_and_an_invalid_sha256_are_named():
     found = faults(line(document_type="passport", sha256="XYZ"))
     assert found == ["line 1: sha256: has to be 64 lower-case hexadecimal digits"]
     assert "'passport' is not a type" in faults(line(document_type="passport"))[0]
+
+
+DECLARED = {"language": "fr", "person": {"name": "Ana Ruiz", "role": "Pharmacist"}, "version": "3"}
+
+
+def test_each_supported_version_has_a_model_of_its_own():
+    assert tuple(submission_schemas.MANIFEST_SCHEMAS) == SCHEMA_VERSIONS
+
+
+def test_version_2_1_declares_language_person_and_version():
+    (read,) = manifest.read_manifest(line(**DECLARED))
+    assert (read.person, read.details) == ("Ana Ruiz", DeclaredDetails("Pharmacist", "fra", "3"))
+
+
+def test_version_2_0_is_accepted_as_before_and_declares_none_of_them():
+    (read,) = manifest.read_manifest(line(schema_version="v2.0"))
+    (same,) = manifest.read_manifest(line())
+    assert read == replace(same, schema_version="v2.0")
+
+
+@pytest.mark.parametrize("field", DECLARED)
+def test_a_field_of_a_later_version_is_refused_with_that_version(field):
+    found = faults(line(schema_version="v2.0", **{field: DECLARED[field]}))
+    message = "is not a field of this schema version; send it with v2.1"
+    assert found == [f"line 1: {field}: {message}"]
+
+
+def test_a_document_of_an_unsupported_version_is_refused_before_it_is_parsed():
+    found = faults(line(schema_version="v3.0", url="", document_type="passport", pages=7))
+    assert found == ["line 1: schema_version: 'v3.0' is not supported; supported: v2.0, v2.1"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"language": "klingon"}, "language: 'klingon' is not a language that can be declared"),
+        ({"person": "Ana Ruiz"}, "person: "),
+        ({"person": {"role": "Pharmacist"}}, "person.name: is missing"),
+        ({"person": {"name": "A" * 81}}, "person: the name has more than 80 characters"),
+        ({"version": "3" * 41}, "version: "),
+        ({"schema_version": 2.1}, "schema_version: "),
+    ],
+)
+def test_invalid_declarations_are_named_with_their_field(fields, message):
+    (found,) = faults(line(**fields))
+    assert found.startswith(f"line 1: {message}")
+
+
+def test_what_is_declared_is_stored_and_recorded():
+    (read,) = manifest.read_manifest(line(document_type="cv", **DECLARED))
+    submission = Submission(BatchSource.MANIFEST, OPS, idempotency_key="key-1")
+    document = registration.register_manifest([read], submission).documents.get()
+    assert (document.declared_person, document.person_role) == ("Ana Ruiz", "Pharmacist")
+    assert (document.declared_language, document.declared_version) == ("fra", "3")
+    entry = next(e for e in list_entries(document.subject) if e.event == "document.received")
+    recorded = {name: entry.detail[name] for name in document.declared_facts}
+    assert recorded == {
+        "person": "Ana Ruiz", "person_role": "Pharmacist", "language": "fra", "version": "3",
+    }  # fmt: skip
+
+
+def test_another_declaration_under_the_same_key_is_another_submission():
+    submission = Submission(BatchSource.MANIFEST, OPS, idempotency_key="key-1")
+    first = registration.register_manifest(manifest.read_manifest(line()), submission)
+    repeated = registration.register_manifest(manifest.read_manifest(line()), submission)
+    assert first == repeated
+    with pytest.raises(IdempotencyKeyReused):
+        registration.register_manifest(manifest.read_manifest(line(version="2")), submission)

@@ -71,20 +71,20 @@ def test_every_page_shows_reviewers_how_many_documents_wait(reviewing, sent, mar
 def test_the_queue_shows_and_filters_the_attributes_of_codes(reviewing, sent):
     sent(IN_REVIEW)
     page = text(reviewing.get("/admin/review/"))
-    assert "Reading, Minor. Owner: QA" in page
-    assert "1 document to decide" in text(reviewing.get("/admin/review/?owner=qa&severity=minor"))
+    assert "Reconciliation, Major. Owner: QA" in page
+    assert "1 document to decide" in text(reviewing.get("/admin/review/?owner=qa&severity=major"))
     for query in ("owner=sponsor", "severity=critical", "category=privacy"):
         page = text(reviewing.get(f"/admin/review/?{query}"))
         assert "No documents match these filters." in page
 
 
 def test_the_filtered_queue_can_be_downloaded_with_the_attributes(reviewing, sent):
-    document = sent(IN_REVIEW, REJECTED).documents.get(state="IN_REVIEW")
+    document = sent(IN_REVIEW)
     answer = reviewing.get("/admin/review/queue.csv")
     assert answer["Content-Type"].startswith("text/csv")
     (row,) = csv.DictReader(StringIO(b"".join(answer).decode()))
     attributes = [row[name] for name in ("Category", "Severity", "Owner", "Retryable")]
-    assert attributes == ["parse", "minor", "qa", "False"]
+    assert attributes == ["reconciliation", "major", "qa", "False"]
     assert (row["Document"], row["Code"]) == (str(document.pk), document.code)
     narrowed = b"".join(reviewing.get("/admin/review/queue.csv?owner=sponsor")).decode()
     assert list(csv.DictReader(StringIO(narrowed))) == []

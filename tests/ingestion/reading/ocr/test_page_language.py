@@ -1,12 +1,16 @@
 """Tests of the choice of the language in which OCR reads a page."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from ingestion.reading import tasks
 from ingestion.reading.images.render import PageRaster
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.ocr import page_language
 from ingestion.reading.ocr.engines import OcrWord
 from ingestion.reading.ocr.page import read_page_image
 from ingestion.reading.ocr.page_language import (
@@ -132,3 +136,24 @@ def test_characters_of_a_line_are_joined_to_words_up_to_a_gap():
 def test_a_language_without_data_is_a_fault_of_the_installation():
     with pytest.raises(LookupError, match="tlh"):
         LanguageEngines("auto", "eng+tlh")
+
+
+@pytest.mark.parametrize(("declared", "first"), [("fra", "fra"), ("", "eng"), ("jpn", "eng")])
+def test_scans_are_read_in_the_declared_language_first_if_it_is_installed(
+    tmp_path, monkeypatch, declared, first
+):
+    asked = []
+
+    class Asked(LanguageEngines):
+        def get(self, language):
+            asked.append(language)
+            return super().get(language)
+
+    monkeypatch.setattr(page_language, "get_language_engines", Asked)
+    path = tmp_path / "page.png"
+    Image.fromarray(draw("fra", repeat=1).grey).save(path, dpi=(DPI, DPI))
+    limits = ReadingLimits(languages="eng+fra", second_engine=None)
+    probe = tasks.probe_document(path, tmp_path / "rewritten", limits)
+    part = replace(probe, expected_language=declared).part(probe.scans)
+    (page,) = tasks.read_scans(part, limits).pages
+    assert (asked[0], page.language) == (first, "fra")

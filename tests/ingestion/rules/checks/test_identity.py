@@ -232,3 +232,37 @@ def test_the_licence_of_the_investigator_is_compared_with_the_register(name, num
     )
     verdict = checked(reading, declared="medical-licence", site=REGISTERED)
     assert nearly(verdict) == registered
+
+
+@pytest.mark.parametrize(
+    ("declared", "found"),
+    [("3.0", []), ("v3", []), ("", []), ("3.1", ["VERSION_MISMATCH"]), ("draft", [])],
+)
+def test_the_version_of_a_document_is_compared_with_the_declared_one(declared, found):
+    consent = make_document("informed-consent-form")
+    verdict = checked(consent, declared="informed-consent-form", version=declared)
+    assert codes(verdict) == found
+    if found:
+        assert verdict.state == "IN_REVIEW"
+        assert verdict.primary.facts["expected"] == declared
+
+
+def test_a_declared_version_is_not_compared_with_that_of_the_protocol():
+    assert codes(checked(make_document("irb-approval"), version="9.9")) == []
+
+
+def test_another_language_than_the_declared_one_is_only_a_remark():
+    verdict = checked(make_document("irb-approval"), language="fra")
+    assert (verdict.state, codes(verdict)) == ("ARCHIVED", ["LANGUAGE_DIFFERS"])
+    texts = format_sentences("LANGUAGE_DIFFERS", verdict.findings[0].facts, type_name="CV")
+    assert texts.what == "This CV is in English. It was sent as a document in French."
+
+
+@pytest.mark.parametrize("language", ["eng", ""])
+def test_the_declared_language_of_a_document_is_no_finding(language):
+    assert codes(checked(make_document("irb-approval"), language=language)) == []
+
+
+def test_a_person_that_a_manifest_declares_is_compared_with_the_document():
+    verdict = checked(make_document("cv"), person="Ana Ruiz")
+    assert "PERSON_MISMATCH" in codes(verdict)
