@@ -6,6 +6,7 @@ from pathlib import Path
 from .results import Unreadable
 
 MAX_PAGES_PER_TASK = 4  # that one task reads by OCR
+ISOLATED = "isolated"  # the OCR engine that is a program, if it is installed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class ReadingLimits:
     # Names of Tesseract's languages, joined by +. Each page is read in one of them; the first one
     # is the usual one.
     languages: str = "eng"
-    engine: str = "auto"  # auto, tesserocr or pytesseract
+    engine: str = "auto"  # auto, tesserocr, pytesseract or ISOLATED
     # Folder of the socket of the second OCR engine; None: there is none.
     second_engine: Path | None = None
     # Seconds of the clock for one page, with the time for which other workers use the engine. On an

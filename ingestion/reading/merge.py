@@ -111,5 +111,12 @@ def merge_pages(document: ProbedDocument, ocr: Iterable[OcrPages]) -> DocumentRe
         flags=document.flags,
         signatures=document.signatures,
         repaired=document.repaired,
-        engine=max((part.engine for part in ocr), default=""),
+        engine=_name_engines(ocr),
     )
+
+
+def _name_engines(ocr: Iterable[OcrPages]) -> str:
+    """Return the engines that read pages, in the order of the pages, each once."""
+    in_order = sorted(ocr, key=lambda part: min(page.number for page in part.pages))
+    notes = (note for part in in_order for note in part.engine.split("; ") if note)
+    return "; ".join(dict.fromkeys(notes))

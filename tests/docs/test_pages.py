@@ -220,3 +220,17 @@ def test_every_call_of_the_http_interface_is_shown_with_curl():
         shape = re.sub(r"\{\w+\}", "[^/?:]+", path.replace("/api/v1", r"\$B")) + r"(\?.*)?"
         for verb in verbs:
             assert any(v == verb.upper() and re.fullmatch(shape, url) for v, url in calls), path
+
+
+def test_the_required_libraries_are_used_where_the_page_about_dependencies_says():
+    text = (DOCS / "dependencies.md").read_text()
+    rows = re.findall(r"^\| `(\w+)`[^|]*\| (`[^|]+`) \|", text, re.MULTILINE)
+    documented = {name: set(CODE_SPAN.findall(packages)) for name, packages in rows}
+    assert set(documented) == {"cv2", "httpx2", "pypdf", "pytesseract"}
+    found = {name: set() for name in documented}
+    importing = re.compile(rf"^\s*(?:import|from) ({'|'.join(documented)})\b", re.MULTILINE)
+    for product in ("api", "audit", "config", "ingestion", "sites", "web"):
+        for path in (ROOT / product).rglob("*.py"):
+            for name in importing.findall(path.read_text()):
+                found[name].add(str(path.parent.relative_to(ROOT)))
+    assert found == documented

@@ -1,14 +1,16 @@
 """Runs the OCR engines: Tesseract in this process (tesserocr) or as a program (pytesseract).
 
 Both use the same settings and give the same results, apart from differences between versions of
-Tesseract. tesserocr needs a quarter less processor time, and "auto" selects it. pytesseract is for
-platforms on which tesserocr's wheel fails. Both engines return Tesseract's table of words (TSV).
+Tesseract. tesserocr needs a quarter less processor time, and "auto" selects it. pytesseract reads
+where the library of tesserocr cannot be loaded, and pages at which a parser process died: a program
+that crashes ends alone ("isolated"). Both engines return Tesseract's table of words (TSV).
 """
 
 import csv
+import importlib
 import importlib.metadata
-import importlib.util
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ import pytesseract
 from PIL import Image
 
 from ingestion.reading.images.render import POINTS_PER_INCH, GreyArray, PageUnreadable
+from ingestion.reading.limits import ISOLATED
 from ingestion.reading.results import Box, Word
 
 
@@ -202,7 +205,7 @@ def detect_script(name: str, grey: GreyArray, dpi: int, seconds: float) -> Detec
 
     `name` is that of the engine, as in `get_engine`.
     """
-    if _choose_engine(name) == "pytesseract":
+    if choose_engine(name) == "pytesseract":
         return _detect_with_program(grey, dpi, seconds)
     api = _get_script_detector()
     if api is None:
@@ -243,16 +246,32 @@ def _detect_with_program(grey: GreyArray, dpi: int, seconds: float) -> DetectedS
     )
 
 
-def _choose_engine(name: str) -> str:
-    """Return the engine that a setting selects."""
+def choose_engine(name: str) -> str:
+    """Return the engine that a setting selects: tesserocr or pytesseract.
+
+    "auto" stands for tesserocr where its library can be loaded. ISOLATED stands for pytesseract if
+    Tesseract's program is installed, and otherwise for the same as "auto".
+    """
+    if name == ISOLATED:
+        name = "pytesseract" if shutil.which(pytesseract.pytesseract.tesseract_cmd) else "auto"
     if name == "auto":
-        return "tesserocr" if importlib.util.find_spec("tesserocr") else "pytesseract"
+        return "tesserocr" if _is_library_loadable() else "pytesseract"
     return name
 
 
 @cache
+def _is_library_loadable() -> bool:
+    """Return whether tesserocr is installed and its library can be loaded on this platform."""
+    try:
+        importlib.import_module("tesserocr")
+    except ImportError:  # also of a shared library that is missing or too new
+        return False
+    return True
+
+
+@cache
 def get_engine(name: str, languages: str) -> Engine:
-    """Return the engine of this process by name: auto, tesserocr or pytesseract.
+    """Return the engine of this process by a name that `choose_engine` knows.
 
     Raises LookupError for a language that is not installed. That is a fault of the installation
     and never of a page.
@@ -261,7 +280,7 @@ def get_engine(name: str, languages: str) -> Engine:
         "tesserocr": Tesserocr,
         "pytesseract": Pytesseract,
     }
-    return engines[_choose_engine(name)](languages)
+    return engines[choose_engine(name)](languages)
 
 
 def parse_tsv(table: str) -> Iterator[OcrWord]:

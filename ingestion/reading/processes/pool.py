@@ -3,8 +3,9 @@
 A document is one probe, and then tasks of one to four scanned pages. A long scan thereby uses
 every core, and other documents' tasks fit in between. A process that dies or is stopped is charged
 to the document that it read, and to no other. Its task is repeated once: page by page if it had
-several pages, and at a low resolution if its page took too long. A page that kills a process again
-is not read. A fault of ours is raised as ReadingFault and never blamed on the file.
+several pages, at a low resolution if its page took too long, and otherwise with the OCR engine that
+is a program of its own, whose crash ends no parser process. A page that kills a process again is
+not read. A fault of ours is raised as ReadingFault and never blamed on the file.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from ingestion.reading.indirect_files import (
     open_indirect_file,
     open_portfolio,
 )
-from ingestion.reading.limits import MAX_PAGES_PER_TASK, ReadingLimits
+from ingestion.reading.limits import ISOLATED, MAX_PAGES_PER_TASK, ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
 from ingestion.reading.ocr.second_engine.launch import UnsafeFolder, start_if_needed
 from ingestion.reading.office import ConverterFault
@@ -72,6 +73,7 @@ class Reader:
         """
         self._limits = limits
         self._kept_pages = kept_pages
+        self._isolated_limits = replace(limits, engine=ISOLATED)
         self._processes = ParserProcesses(limits, preload, log_config)
         self._numbers = count(1)
         self._scanned_documents = asyncio.Semaphore(
@@ -286,22 +288,23 @@ class Reader:
 
     async def _read_single_page(self, part: ProbedDocument) -> OcrPages:
         """Read one page of a part that killed its process, and once more if it takes too long."""
-        outcome = await self._processes.run(tasks.read_scans, part, self._limits)
+        outcome = await self._processes.run(tasks.read_scans, part, self._isolated_limits)
         if isinstance(outcome, ProcessKilled) and outcome.is_page_timeout:
             return await self._retry_page(part, outcome)
         return _failed_pages(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
 
     async def _retry_page(self, part: ProbedDocument, before: ProcessKilled) -> OcrPages:
-        """Read a single page again, as before if it did not take too long.
+        """Read a single page again, with the isolated engine if it did not take too long.
 
         Otherwise it is read without the stage that took too long, or at a low resolution.
         """
+        limits = self._limits if before.is_page_timeout else self._isolated_limits
         slow = before.slow_stage
         if slow and slow.can_be_left_out:
             left_out = LeftOut(stages=frozenset({slow}))
         else:
             left_out = LeftOut(resolution=before.is_page_timeout)
-        outcome = await self._processes.run(tasks.read_scans, part, self._limits, left_out)
+        outcome = await self._processes.run(tasks.read_scans, part, limits, left_out)
         return _failed_pages(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
 
 

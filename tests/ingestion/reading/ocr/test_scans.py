@@ -1,4 +1,5 @@
 import io
+import sys
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -10,14 +11,16 @@ from PIL import Image, ImageDraw, ImageFont
 from ingestion.core.states import DocumentState
 from ingestion.reading.images.normalise.grain import is_bilevel, smooth
 from ingestion.reading.images.render import PageRaster
-from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.limits import ISOLATED, ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
+from ingestion.reading.ocr import engines
 from ingestion.reading.ocr.engines import (
     OcrFailed,
     OcrTimeout,
     OcrWord,
     SegmentationMode,
     Tesserocr,
+    choose_engine,
     get_engine,
     parse_tsv,
 )
@@ -359,6 +362,22 @@ def test_both_engines_read_the_same_words_in_the_same_places():
     for mine, theirs in zip(one, other, strict=True):
         assert (mine.left, mine.top) == pytest.approx((theirs.left, theirs.top), abs=3)
         assert mine.confidence == pytest.approx(theirs.confidence, abs=5)
+
+
+def test_the_program_reads_where_the_library_of_tesserocr_cannot_be_loaded(monkeypatch):
+    assert choose_engine("auto") == "tesserocr"
+    monkeypatch.setitem(sys.modules, "tesserocr", None)  # an import raises ImportError
+    engines._is_library_loadable.cache_clear()
+    try:
+        assert choose_engine("auto") == "pytesseract"
+    finally:
+        engines._is_library_loadable.cache_clear()
+
+
+def test_the_isolated_engine_is_the_program_if_it_is_installed(monkeypatch):
+    assert choose_engine(ISOLATED) == "pytesseract"
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert choose_engine(ISOLATED) == "tesserocr"
 
 
 def test_tesserocr_uses_the_folder_that_the_environment_names(tmp_path, monkeypatch):

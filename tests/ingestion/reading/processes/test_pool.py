@@ -18,8 +18,10 @@ import pytest
 from pebble.pool.process import PoolManager
 
 from ingestion.core.errors import ReadingFault
+from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
+from ingestion.reading.ocr.engines import choose_engine
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import (
@@ -29,6 +31,7 @@ from ingestion.reading.results import (
     TextSource,
     Unreadable,
 )
+from ingestion.reading.tasks import read_scans
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.documents import (
     LIMITS,
@@ -118,6 +121,27 @@ async def test_a_process_that_needs_too_much_memory_affects_only_its_own_documen
         "PARSER_FAILURE",
         "read",
     ]
+
+
+def read_with_a_crashing_library(part, limits, *left_out):
+    """Read scans, and die like a process whose OCR library has a defect if it is used."""
+    if choose_engine(limits.engine) == "tesserocr":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return read_scans(part, limits, *left_out)
+
+
+@pytest.mark.parametrize("pages", [1, pytest.param(3, marks=pytest.mark.slow)])
+async def test_pages_at_which_the_ocr_library_crashes_are_read_by_its_program(
+    tmp_path, monkeypatch, pages
+):
+    scan = make_scan(render(make_pdf(lines=("Approved by the board",)), dpi=150), dpi=150)
+    monkeypatch.setattr(tasks, "read_scans", read_with_a_crashing_library)
+    async with Reader(ReadingLimits(processes=1)) as reader:
+        reading = await reader.read(save(tmp_path, concatenate([scan] * pages)), SHA256)
+    assert [page.text.splitlines()[0] for page in reading.pages] == [
+        "Approved by the board"
+    ] * pages
+    assert reading.engine.startswith("pytesseract")
 
 
 async def test_a_task_over_its_time_is_stopped_and_charged_to_its_document(tmp_path):
