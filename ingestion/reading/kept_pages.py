@@ -47,7 +47,9 @@ class KeptPage:
     note: str = ""  # about the second engine, as in `OcrPages.engine`
 
 
-def get_folder(root: Path, sha256: str, limits: ReadingLimits, *, with_form: bool) -> Path:
+def get_folder(
+    root: Path, sha256: str, limits: ReadingLimits, *, with_form: bool, expected_language: str = ""
+) -> Path:
     """Return the folder for the pages of a file with these bytes, read under these limits."""
     described = replace(
         limits,
@@ -55,7 +57,8 @@ def get_folder(root: Path, sha256: str, limits: ReadingLimits, *, with_form: boo
         tasks_per_process=1,
         second_engine=Path("second") if limits.second_engine else None,
     )
-    versions = f"{_digest_reading_code()} {_list_versions()} {described} {with_form}"
+    how = f"{described} {with_form} {expected_language}"
+    versions = f"{_digest_reading_code()} {_list_versions()} {how}"
     return root / f"{sha256}-{hashlib.sha256(versions.encode()).hexdigest()[:32]}"
 
 

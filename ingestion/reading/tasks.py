@@ -146,9 +146,7 @@ def read_scans(
     from .ocr.second_engine.client import SecondEngine  # noqa: PLC0415 - as the one before
 
     engines = get_language_engines(limits.engine, limits.languages)
-    language = engines.first_language
-    if part.expected_language in engines.languages:
-        language = part.expected_language
+    language = engines.choose_first(part.expected_language)
     folder, seconds = limits.second_engine, limits.second_engine_seconds
     second = SecondEngine(folder, seconds) if folder else None
     pages: list[PageReading] = []

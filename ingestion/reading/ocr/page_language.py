@@ -112,6 +112,10 @@ class LanguageEngines:
         first = get_engine(name, self.first_language)
         self.version = first.version.removesuffix(self.first_language) + languages
 
+    def choose_first(self, expected: str) -> str:
+        """Return the expected language if it is installed, otherwise the usual one."""
+        return expected if expected in self.languages else self.first_language
+
     def get(self, language: str) -> Engine:
         """Return the engine of an installed language, or of the first one for any other."""
         if language not in self.languages or language == self.first_language:

@@ -159,6 +159,7 @@ class Reader:
                         sha256,
                         self._limits,
                         with_form=probe.with_form,
+                        expected_language=expected_language,
                     )
                     probe = replace(probe, kept=folder)
                 probe = replace(probe, expected_language=expected_language)

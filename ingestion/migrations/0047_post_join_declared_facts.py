@@ -5,8 +5,8 @@ class Migration(migrations.Migration):
     """Join the branches of migrations before and after an upgrade."""
 
     dependencies = [
-        ("ingestion", "0042_post_join_correlation_ids"),
-        ("ingestion", "0039_pre_declared_facts"),
+        ("ingestion", "0046_post_remove_polls"),
+        ("ingestion", "0043_pre_declared_facts"),
     ]
 
     operations = []

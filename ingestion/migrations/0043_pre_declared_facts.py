@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     one.
     """
 
-    dependencies = [("ingestion", "0038_pre_correlation_ids")]
+    dependencies = [("ingestion", "0042_pre_polls_are_not_stored")]
 
     operations = [
         _add("person_role", 80),
