@@ -71,24 +71,7 @@ class _DatabaseCollector(Collector):
         )
         yield _count_by_state("batches", "Batches by state.", BatchState, Batch.objects.all())
         yield _count_by_state("chunks", "Chunks by state.", ChunkState, Chunk.objects.all())
-        held = GaugeMetricFamily(
-            "siteledger_held",
-            "Held documents by code, with the attributes of the code.",
-            labels=["code", "category", "severity", "owner", "retryable"],
-        )
-        held_by_code = Document.objects.held().order_by("code").values_list("code")
-        for code, count in held_by_code.annotate(Count("pk")):
-            held.add_metric([code, *_label_code(code)], count)
-        yield held
-        unfiled = GaugeMetricFamily(
-            "siteledger_unfiled_documents",
-            "Documents that were not filed by the last decision of the last 7 days, by owner.",
-            labels=["owner"],
-        )
-        since = timezone.now() - OWNERS_PERIOD
-        for owner, count in count_unfiled_by_owner(Document.objects.all(), since).items():
-            unfiled.add_metric([owner], count)
-        yield unfiled
+        yield from _count_by_code()
         yield _gauge(
             "oldest_due_seconds",
             "How long the oldest due chunk has been waiting for a worker.",
@@ -153,6 +136,28 @@ def _measure_hosts() -> Iterator[Metric]:
 
 def _gauge(name: str, help_text: str, value: float) -> Metric:
     return GaugeMetricFamily(f"siteledger_{name}", help_text, value=float(value))
+
+
+def _count_by_code() -> Iterator[Metric]:
+    """Yield the held documents by code, and the documents that were not filed by owner."""
+    held = GaugeMetricFamily(
+        "siteledger_held",
+        "Held documents by code, with the attributes of the code.",
+        labels=["code", "category", "severity", "owner", "retryable"],
+    )
+    held_by_code = Document.objects.held().order_by("code").values_list("code")
+    for code, count in held_by_code.annotate(Count("pk")):
+        held.add_metric([code, *_label_code(code)], count)
+    yield held
+    unfiled = GaugeMetricFamily(
+        "siteledger_unfiled_documents",
+        "Documents that were not filed by the last decision of the last 7 days, by owner.",
+        labels=["owner"],
+    )
+    since = timezone.now() - OWNERS_PERIOD
+    for owner, count in count_unfiled_by_owner(Document.objects.all(), since).items():
+        unfiled.add_metric([owner], count)
+    yield unfiled
 
 
 def _label_code(code: str) -> list[str]:
