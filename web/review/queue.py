@@ -25,10 +25,10 @@ from web.shell.access import READ, SignedIn, restrict_page
 
 DOCUMENTS_PER_PAGE = 50
 CSV_ROWS_PER_QUERY = 500
-# Headings of the CSV file, which are not translated because programs use them.
+# Headings of the CSV file: programs use them, so they have the names of the HTTP interface.
 CSV_HEADINGS = (
-    "Document", "Site", "Type", "File", "Packet", "Code", "Reason", "Category", "Severity", "Owner",
-    "Retryable", "Waiting since", "Decide by", "Assigned to",
+    "document", "site_id", "document_type", "filename", "packet", "code", "reason", "category",
+    "severity", "owner", "retryable", "waiting_since", "decide_by", "assigned_to",
 )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def _generate_csv(queue: "QuerySet[Document]") -> Iterator[str]:
         cells = [
             document.pk,
             document.site.site_id,
-            document.type_name,
+            document.document_type,
             document.filename or document.doc_id,
             document.packet.reference,
             document.code,

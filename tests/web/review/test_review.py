@@ -83,9 +83,9 @@ def test_the_filtered_queue_can_be_downloaded_with_the_attributes(reviewing, sen
     answer = reviewing.get("/admin/review/queue.csv")
     assert answer["Content-Type"].startswith("text/csv")
     (row,) = csv.DictReader(StringIO(b"".join(answer).decode()))
-    attributes = [row[name] for name in ("Category", "Severity", "Owner", "Retryable")]
+    attributes = [row[name] for name in ("category", "severity", "owner", "retryable")]
     assert attributes == ["reconciliation", "major", "qa", "False"]
-    assert (row["Document"], row["Code"]) == (str(document.pk), document.code)
+    assert (row["document"], row["code"]) == (str(document.pk), document.code)
     narrowed = b"".join(reviewing.get("/admin/review/queue.csv?owner=sponsor")).decode()
     assert list(csv.DictReader(StringIO(narrowed))) == []
 

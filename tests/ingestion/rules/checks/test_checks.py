@@ -388,6 +388,8 @@ FAULTY = [
     checked(make_document("cv", {"EDUCATION": "SSN: 078-05-1120"})),
     checked(make_document("form-fda-1572"), declared="cv"),
     checked(make_document("cv"), schema_version="v1.0"),
+    checked(make_document("informed-consent-form"), version="9.0"),
+    checked(make_document("irb-approval"), language="fra"),
     checked(make_reading(make_page("The canteen is closed.")), declared="cv"),
     checked(make_reading(make_page("CV of <Your Name>")), declared="cv"),
     make_verdict_from_findings([RuleFinding("BLANK_FORM")]),
