@@ -38,7 +38,6 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "verbose_name_plural": "portal places",
                 "indexes": [models.Index(fields=["holder"], name="claims_of_a_worker")],
                 "constraints": [
                     models.UniqueConstraint(

@@ -97,7 +97,6 @@ class PortalPlaces(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["holder"], name="claims_of_a_worker")]
-        verbose_name_plural = "portal places"
 
     def __str__(self) -> str:
         return f"{self.places} of {self.portal} for {self.holder}"
