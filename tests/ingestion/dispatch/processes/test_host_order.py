@@ -106,7 +106,7 @@ def test_four_hosts_share_concentrate_and_release_work_without_losing_a_lease(
 ):
     """A large batch is shared, small ones stay on one host, and idle hosts end afterwards."""
     terms = {
-        **PATIENT, **broker, "SHIFT_MAX_CHUNKS": "1", "PARSER_PROCESSES": "1",
+        **PATIENT, **broker, "SHIFT_MAX_CHUNKS": "2", "PARSER_PROCESSES": "1",
         "SCALE_IN_SECONDS": "120", "SITE_MAX_CHUNKS": "4",
     }  # fmt: skip
     put_on_record()
