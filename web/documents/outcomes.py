@@ -105,7 +105,8 @@ class DocumentOutcome:
         The link is for documents that the site neither corrects nor replaces.
         """
         state = self.document.state
-        if state == DocumentState.HELD and not self.can_be_uploaded_instead:
+        is_failing = state == DocumentState.RECEIVED and self.document.failing_since
+        if (state == DocumentState.HELD or is_failing) and not self.can_be_uploaded_instead:
             return gettext("Upload the file here")
         has_remark = any(finding.tone != "info" for finding in self.findings)
         if state == DocumentState.ARCHIVED and has_remark:
