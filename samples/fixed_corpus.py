@@ -34,16 +34,29 @@ class FixedCorpus:
 
 
 def write_fixed_corpus(
-    directory: Path, base_url: str, *, documents: int = DOCUMENTS
+    directory: Path,
+    base_url: str,
+    *,
+    documents: int = DOCUMENTS,
+    sites: int = len(SITES),
+    has_scans: bool = True,
 ) -> FixedCorpus:
     """Write the first `documents` documents of the corpus for a portal at `base_url`.
 
-    Scans are not copied, because reading them takes long.
+    They belong to at most `sites` sites. Scans are not copied, because reading them takes long.
+    Without scans, these documents are born digital.
     """
-    sites = min(len(SITES), math.ceil(documents / len(PAGES)))
-    corpus = write_corpus(directory, base_url=base_url, today=DAY, seed=SEED, sites=sites)
+    sites = min(sites, math.ceil(documents / len(PAGES)))
+    corpus = write_corpus(
+        directory, base_url=base_url, today=DAY, seed=SEED, sites=sites, has_scans=has_scans
+    )
     lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
-    selected = [*lines, *_make_copies(lines, corpus.files, documents - len(lines))][:documents]
+    quick = [
+        line
+        for line, document in zip(lines, plan_corpus(sites, has_scans=has_scans), strict=True)
+        if document.rendition is not Rendition.SCAN
+    ]
+    selected = [*lines, *_make_copies(quick, corpus.files, documents - len(lines))][:documents]
     listed = (
         f"{line['site_id']} {line['doc_id']} {_hash_file(corpus.files, line)}\n"
         for line in selected
@@ -57,9 +70,7 @@ def write_fixed_corpus(
 
 def _make_copies(lines: list[dict[str, str]], files: Path, count: int) -> Iterator[dict[str, str]]:
     """Yield lines of copies. Each copy has a comment after the end, which PDF readers ignore."""
-    planned = zip(lines, plan_corpus(len(lines) // len(PAGES)), strict=True)
-    quick = [line for line, document in planned if document.rendition is not Rendition.SCAN]
-    for copy, line in enumerate(islice(cycle(quick), max(0, count))):
+    for copy, line in enumerate(islice(cycle(lines), max(0, count))):
         doc_id = f"{line['doc_id']}-{copy}"
         content = (files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
         (files / line["site_id"] / f"{doc_id}.pdf").write_bytes(content + b"%%%d\n" % copy)

@@ -10,12 +10,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
+
+from qualification.sandbox.process_tree import (
+    list_process_tree,
+    read_memory,
+    read_process_status,
+)
 
 POLL_SECONDS = 0.1  # between two measurements of memory
 LEAVE_SECONDS = 10.0  # for which child processes may outlive a command before they count as orphans
@@ -104,7 +109,7 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
         with subprocess.Popen(command, env=os.environ | environment, stdout=output) as process:
             while weighed and process.poll() is None:
                 peak = max(peak, _resident(process.pid))
-                share = max(share, _proportional(process.pid))
+                share = max(share, read_memory(process.pid))
                 with suppress(subprocess.TimeoutExpired):  # so that its end is noticed at once
                     process.wait(POLL_SECONDS)
         wall = time.monotonic() - begun
@@ -132,7 +137,7 @@ def used_so_far() -> float:
 
     Call `adopt` before, so that none is missed.
     """
-    living = filter(None, map(_stat, _family(os.getpid())[1:]))
+    living = filter(None, map(read_process_status, list_process_tree(os.getpid())[1:]))
     ticks = sum(int(each) for stat in living for each in stat[11:15])  # with their children
     return _used_below() + ticks / os.sysconf("SC_CLK_TCK")
 
@@ -145,7 +150,7 @@ def _end_descendants() -> int:
             if os.waitpid(-1, os.WNOHANG) != (0, 0):
                 continue
             if time.monotonic() > deadline:
-                for pid in _family(os.getpid())[1:]:
+                for pid in list_process_tree(os.getpid())[1:]:
                     orphans += 1
                     os.kill(pid, signal.SIGKILL)
                 deadline += LEAVE_SECONDS
@@ -155,39 +160,8 @@ def _end_descendants() -> int:
 
 def _resident(root: int) -> int:
     """Return the resident memory of a process and its descendants."""
-    return sum(int(stat[21]) * PAGE for pid in _family(root) if (stat := _stat(pid)))
-
-
-def _proportional(root: int) -> int:
-    """Return the memory of a process and its descendants, with shared pages divided between them.
-
-    A page that several processes share counts for each of them with its part (Pss in proc(5)).
-    """
-    kibibytes = 0
-    for pid in _family(root):
-        with suppress(OSError):  # it has just ended
-            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-            kibibytes += sum(
-                int(line.split()[1]) for line in rollup.splitlines() if line[:4] == "Pss:"
-            )
-    return kibibytes * 1024
-
-
-def _family(root: int) -> list[int]:
-    """Return a process and its descendants."""
-    children: defaultdict[int, list[int]] = defaultdict(list)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and (stat := _stat(int(entry.name))):
-            children[int(stat[1])].append(int(entry.name))
-    family = [root]
-    for pid in family:
-        family += children[pid]
-    return family
-
-
-def _stat(pid: int) -> list[str]:
-    """Return the fields of proc(5) from the state on, or none for a process that has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
+    return sum(
+        int(stat[21]) * PAGE
+        for pid in list_process_tree(root)
+        if (stat := read_process_status(pid))
+    )

@@ -14,13 +14,13 @@ from qualification.drills.setup import (
     wait_until,
 )
 
-LIMIT = 10  # unfinished documents
+LIMIT = 100  # unfinished documents
 SETTINGS = {"MAX_UNFINISHED_DOCUMENTS": str(LIMIT)}  # set by `manage.py drill`
 
 
 def run(folder: Path, report: Print) -> None:
     """Run the drill in this folder. Raises DrillFailed if the promise is not kept."""
-    with run_sample_portal(folder, documents=2 * LIMIT) as (portal, corpus):
+    with run_sample_portal(folder, documents=2 * LIMIT, sites=4) as (portal, corpus):
         lines = corpus.manifest.splitlines()
         first = submit_manifest("\n".join(lines[:LIMIT]))
         report(f"The limit is {LIMIT} unfinished documents. {LIMIT} documents were accepted.")

@@ -29,7 +29,8 @@ RECORD_FILE = "record.json"
 
 def run(folder: Path, report: Print, *, documents: int) -> None:
     """Ingest the first `documents` documents, and write their results into RECORD_FILE."""
-    with run_sample_portal(folder, documents=documents) as (_, corpus), run_worker_host(folder):
+    served = run_sample_portal(folder, documents=documents, has_scans=True)
+    with served as (_, corpus), run_worker_host(folder):
         is_whole = documents == fixed_corpus.DOCUMENTS
         require(
             not is_whole or corpus.sha256 == fixed_corpus.SHA256,

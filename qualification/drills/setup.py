@@ -1,6 +1,7 @@
 """Prepares drills: a portal with sample documents, a submitted packet, worker hosts."""
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,8 +15,10 @@ from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Document
 from qualification.sandbox import Sandbox
+from qualification.sandbox.process_tree import is_running, list_process_tree
 from qualification.sandbox.programs import STOP_SECONDS, find_free_port
 from samples.fixed_corpus import FixedCorpus, write_fixed_corpus
+from samples.people_and_sites import SITES
 from samples.portal import SamplePortal, SiteLimit
 
 Print = Callable[[str], object]  # prints one line of a drill's report
@@ -30,7 +33,13 @@ class DrillFailed(Exception):
 
 @contextmanager
 def run_sample_portal(
-    folder: Path, *, documents: int, limit: SiteLimit = UNLIMITED, announced_burst: int = 0
+    folder: Path,
+    *,
+    documents: int,
+    sites: int = len(SITES),
+    has_scans: bool = False,
+    limit: SiteLimit = UNLIMITED,
+    announced_burst: int = 0,
 ) -> Iterator[tuple[SamplePortal, FixedCorpus]]:
     """Load the sites of the first `documents` documents, and serve these without faults.
 
@@ -39,7 +48,13 @@ def run_sample_portal(
     """
     port = find_free_port()  # The addresses of the documents contain it.
     samples = folder / "samples"
-    corpus = write_fixed_corpus(samples, f"http://127.0.0.1:{port}", documents=documents)
+    corpus = write_fixed_corpus(
+        samples,
+        f"http://127.0.0.1:{port}",
+        documents=documents,
+        sites=sites,
+        has_scans=has_scans,
+    )
     for site in corpus.sites:
         site["portal"] |= {
             "rate_per_second": limit.rate_per_second,
@@ -58,29 +73,46 @@ def submit_manifest(text: str) -> Batch:
     return registration.register_manifest(manifest.read_manifest(text), submission)
 
 
+class RunningHost:
+    """A worker host that runs."""
+
+    def __init__(self, program: "subprocess.Popen[str]") -> None:
+        self._program = program
+
+    @property
+    def process(self) -> int:
+        """Return the number of its main process."""
+        return self._program.pid
+
+    def stop(self) -> None:
+        """Stop the host with SIGTERM, as an init process does.
+
+        Raises DrillFailed if its exit code is not 0, or if one of its processes is left.
+        """
+        processes = list_process_tree(self.process)
+        self._program.terminate()
+        exit_code = self._program.wait(STOP_SECONDS)
+        require(exit_code == 0, f"the host ended with exit code {exit_code} instead of 0")
+        left = [str(process) for process in processes if is_running(process)]
+        require(not left, f"processes of the stopped host are left: {', '.join(left)}")
+
+
 @contextmanager
-def run_worker_host(folder: Path, **settings: str) -> Iterator[Callable[[], int]]:
-    """Run a worker host until the block ends.
-
-    Yields a function that stops the host with SIGTERM, as an init process does, and returns its
-    exit code.
-    """
-    with Sandbox(folder).workers(**settings) as process:
-
-        def stop() -> int:
-            process.terminate()
-            return process.wait(STOP_SECONDS)
-
-        yield stop
+def run_worker_host(folder: Path, **settings: str) -> Iterator[RunningHost]:
+    """Run a worker host until the block ends."""
+    with Sandbox(folder).workers(**settings) as program:
+        yield RunningHost(program)
 
 
-def wait_until(is_true: Callable[[], bool], condition: str) -> None:
+def wait_until(
+    is_true: Callable[[], bool], condition: str, *, poll_seconds: float = POLL_SECONDS
+) -> None:
     """Wait for a condition. Raises DrillFailed if it is not met in time."""
     end = time.monotonic() + TIMEOUT_SECONDS
     while not is_true():
         if time.monotonic() > end:
             raise DrillFailed(f"not met within {TIMEOUT_SECONDS:.0f} s: {condition}")
-        time.sleep(POLL_SECONDS)
+        time.sleep(poll_seconds)
 
 
 def is_completed(batch: Batch) -> bool:
