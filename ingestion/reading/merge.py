@@ -117,6 +117,6 @@ def merge_pages(document: ProbedDocument, ocr: Iterable[OcrPages]) -> DocumentRe
 
 def _name_engines(ocr: Iterable[OcrPages]) -> str:
     """Return the engines that read pages, in the order of the pages, each once."""
-    in_order = sorted(ocr, key=lambda part: min(page.number for page in part.pages))
+    in_order = sorted(ocr, key=lambda part: min((page.number for page in part.pages), default=0))
     notes = (note for part in in_order for note in part.engine.split("; ") if note)
     return "; ".join(dict.fromkeys(notes))
