@@ -1,7 +1,7 @@
 """Defines the addresses of the HTTP interface. Each authenticates requests itself or is public."""
 
 from django.contrib.auth.decorators import login_not_required
-from django.urls import URLPattern, path
+from django.urls import URLPattern, include, path
 from django.views.decorators.csrf import csrf_exempt
 
 from api.api import build
@@ -24,6 +24,7 @@ urlpatterns = [
     path("uploads/", _draft_uploads, name="resumable_uploads"),
     path("uploads/<uuid:upload_id>/", _draft_uploads, name="resumable_upload"),
     path("api/v1/", (_operations, _app_name, _namespace)),
+    path("fhir/", include("api.fhir.urls")),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),

@@ -66,6 +66,7 @@ __all__ = [
     "recover_jobs_of",
     "register_kind",
     "register_wakeup",
+    "remove_job",
     "remove_old_jobs",
     "report_progress",
     "request_job",
@@ -367,23 +368,27 @@ def remove_old_jobs(before: datetime) -> int:
     return done.delete()[0]
 
 
-def remove_expired_jobs(before: datetime) -> int:
-    """Remove all jobs that ended before that time, with their files. Returns how many.
+def remove_expired_jobs(before: datetime, *, kind: str = "") -> int:
+    """Remove all jobs, or those of a kind, that ended before that time. Returns how many.
 
-    The removal of a job that is on record is recorded, too.
+    Their files are removed with them.
     """
     ended = AuditJob.objects.exclude(state__in=_OPEN).filter(finished_at__lt=before)
-    removed = 0
-    for job in ended.order_by("pk"):
-        if kind := _kinds.get(job.kind):
-            kind.discard(job)
-        with ledger():
-            if not job.asked_by.startswith(SYSTEM):
-                detail = {"kind": job.kind, "state": job.state}
-                record("job.removed", subject=_subject(job), by=SYSTEM_WORKER, detail=detail)
-            job.delete()
-        removed += 1
-    return removed
+    jobs = list(ended.filter(kind=kind) if kind else ended)
+    for job in jobs:
+        remove_job(job, by=SYSTEM_WORKER)
+    return len(jobs)
+
+
+def remove_job(job: AuditJob, *, by: Actor) -> None:
+    """Remove a job that has ended, with its files, and record that if the job is on record."""
+    if kind := _kinds.get(job.kind):
+        kind.discard(job)
+    with ledger():
+        if not job.asked_by.startswith(SYSTEM):
+            detail = {"kind": job.kind, "state": job.state}
+            record("job.removed", subject=_subject(job), by=by, detail=detail)
+        job.delete()
 
 
 def recover_jobs_of(worker: str) -> None:

@@ -465,6 +465,7 @@ EXPORT_DIR = Path(env.str("EXPORT_DIR", default=str(DATA_DIR / "exports")))
 # Folders for jobs. None: no such jobs are accepted, and this host runs none.
 BACKUP_DIR = Path(folder) if (folder := env.str("BACKUP_DIR", default="")) else None
 ASSESSMENT_DIR = Path(folder) if (folder := env.str("ASSESSMENT_DIR", default="")) else None
+FHIR_EXPORT_HOURS = env.int("FHIR_EXPORT_HOURS", default=24)  # for which its files are offered
 JOB_RETENTION_DAYS = env.int("JOB_RETENTION_DAYS", default=365)  # of ended jobs; 0: no limit
 # The retention of documents after the end of their study: EU 536/2014, article 58.
 RETENTION_YEARS = env.int("RETENTION_YEARS", default=25)

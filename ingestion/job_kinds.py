@@ -24,6 +24,7 @@ from ingestion.assessment import job as assessment_job
 from ingestion.assessment.corpus import CorpusError
 from ingestion.backup import job as backup_job
 from ingestion.documents.active_model import ACTIVE_MODEL, BUILT_IN_MODEL, find_model
+from ingestion.fhir import export as fhir_export
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.learning import rejudgement, training
 from ingestion.models import LearnedModel, Packet
@@ -238,6 +239,12 @@ def register() -> None:
         assessment_job.run_assessment_job,
         can_work=assessment_job.can_assess_here,
         discard=export_job.discard_file,
+    )
+    background_jobs.register_kind(
+        fhir_export.KIND,
+        fhir_export.run_fhir_export_job,
+        measure=fhir_export.measure_export,
+        discard=fhir_export.discard_folder,
     )
     background_jobs.register_kind(
         backup_job.KIND, backup_job.run_backup_job, can_work=backup_job.can_back_up_here

@@ -16,6 +16,7 @@ from ingestion import notifications
 from ingestion.dispatch import shift, wakeup
 from ingestion.dispatch.processes import drain, worker_presence
 from ingestion.documents import expiries, inert_renditions
+from ingestion.fhir import export as fhir_export
 from ingestion.intake import retrying
 from ingestion.learning import training
 from ingestion.operations import retention, site_summaries
@@ -58,9 +59,10 @@ def summarise_sites() -> None:
 
 
 def prune() -> None:
-    """Remove what finished batches no longer need, by the retention policy."""
+    """Remove what finished batches and exports no longer need, by the retention policy."""
     with _own_connections():
         retention.prune()
+        fhir_export.remove_expired_exports()
 
 
 def note_expiries() -> None:

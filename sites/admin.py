@@ -20,7 +20,7 @@ from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import REASON_FIELD
 from audit.change_tracking.read_only_admin import ReadOnlyAdminMixin
 from audit.change_tracking.undeletable import UndeletableAdmin, is_referenced
-from sites import legal_holds_admin, portal_approval, retention
+from sites import fhir_clients_admin, legal_holds_admin, portal_approval, retention
 from sites.accounts import password_changes, token_admin
 from sites.accounts.admin import (
     AccountActionsMixin,
@@ -33,7 +33,11 @@ from sites.accounts.identity import Cause
 from sites.models import Membership, Portal, Site, Study, User
 from sites.portal_origin import parse_origin
 
-__all__ = ["legal_holds_admin", "token_admin"]  # importing them registers their classes
+__all__ = [
+    "fhir_clients_admin",
+    "legal_holds_admin",
+    "token_admin",
+]  # importing them registers their classes
 
 # Roles are defined in ingestion.roles. The next migration would undo a change of a group.
 admin.site.unregister(Group)

@@ -25,11 +25,16 @@ class SitesConfig(AppConfig):
             sign_in_log,
             token_approval,
         )
-        from sites.ledger_bindings import make_account_kind, make_token_kind
-        from sites.models import ApiToken, User
+        from sites.ledger_bindings import (
+            make_account_kind,
+            make_fhir_client_kind,
+            make_token_kind,
+        )
+        from sites.models import ApiToken, FhirClient, User
 
         bound_rows.register_kind(make_account_kind(User))
         bound_rows.register_kind(make_token_kind(ApiToken))
+        bound_rows.register_kind(make_fhir_client_kind(FhirClient))
         verify.register_check(row_check.check_rows_against_ledger)
         for kind in (identity, portal_approval, token_approval):
             kind.register_approval_rule()

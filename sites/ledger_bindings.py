@@ -1,4 +1,4 @@
-"""Defines the rows of people and programs that the ledger binds: accounts and API tokens.
+"""Defines the rows of people and programs that the ledger binds: accounts, tokens, FHIR clients.
 
 An account is bound together with its groups, sites, own permissions and the key of its second
 factor. Together they determine the identity and the permissions of a person.
@@ -31,6 +31,11 @@ def make_account_kind(model: type[Model]) -> BoundKind:
 def make_token_kind(model: type[Model]) -> BoundKind:
     """Return the kind of API tokens. `model` is the current model, or that of a migration."""
     return BoundKind("apitoken", model, left_out=frozenset({"revision", "last_used_at"}))
+
+
+def make_fhir_client_kind(model: type[Model]) -> BoundKind:
+    """Return the kind of FHIR clients. `model` is the current model, or that of a migration."""
+    return BoundKind("fhirclient", model, left_out=frozenset({"revision"}))
 
 
 def _related_values(

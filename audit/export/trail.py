@@ -7,19 +7,23 @@ Only a valid trail is exported: an entry, a detail or a root that differs ends t
 import base64
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from django.db.models import Min
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from audit.background_jobs import ExplainedFailure
 from audit.ledger.chain import (
+    GENESIS,
     REDACTED,
     Walk,
     check_in_parts,
     compute_commitment,
     expect,
     iter_fields,
+    write_time,
 )
 from audit.ledger.keyset import iter_pages
 from audit.ledger.merkle_tree import Frontier, hash_leaf
@@ -154,6 +158,29 @@ def read_lines(
             "a checkpoint that covers it, and export at that size."
         )
         raise ExportRefused(reason.format(seq=seq, later=later.seq if later else 0))
+
+
+def read_lines_since(since: datetime | None) -> Iterator[LedgerLine]:
+    """Yield the entries that were recorded at `since` or later, without their details.
+
+    The chain between them is checked, from the entry before the first one. Raises BrokenChain.
+    """
+    entries = Entry.objects.all()
+    after, head = 0, GENESIS
+    if since is not None:
+        first = entries.filter(recorded_at__gte=since).aggregate(first=Min("seq"))["first"]
+        if first is None:
+            return
+        before = entries.filter(seq=first - 1).values_list("seq", "hash").first()
+        after, head = before or (0, GENESIS)
+    walk, written = Walk(after, head), write_time(since) if since else ""
+    rows = entries.values_list("seq", "body", "hash")
+    for page in iter_pages(rows, "seq", after, ENTRIES_PER_PAGE):
+        for part, found in check_in_parts(lambda some: walk.check(*zip(*some, strict=True)), page):
+            for (_seq, text, hash_), fields in zip(part, iter_fields(found), strict=True):
+                if fields["recorded_at"] >= written:
+                    yield LedgerLine(text, hash_, fields, "", "")
+            walk.advance(part[-1][0], part[-1][2])
 
 
 def read_document_lines(site: str, doc_id: str, last_seq: int) -> Iterator[LedgerLine]:

@@ -153,6 +153,17 @@ def get_first_recorded_at() -> datetime | None:
     return Entry.objects.order_by("seq").values_list("recorded_at", flat=True).first()
 
 
+def get_last_recorded_at() -> datetime | None:
+    """Return the time of the last entry, or None while the trail is empty."""
+    return Entry.objects.order_by("-seq").values_list("recorded_at", flat=True).first()
+
+
+def find_last_recorded(subjects: Collection[str]) -> dict[str, datetime]:
+    """Return the time of the last entry of each of these subjects that has any."""
+    rows = Entry.objects.filter(subject__in=subjects).order_by().values_list("subject")
+    return dict(rows.annotate(Max("recorded_at")))
+
+
 def has_entry(subject: str, event: str, actor: str, *, since: datetime) -> bool:
     """Return whether this actor caused this event of the subject at `since` or later."""
     entries = Entry.objects.filter(subject=subject, event=event, actor=actor)

@@ -1,7 +1,8 @@
-"""Defines the tables of people, studies, sites, portals, tokens and legal holds."""
+"""Defines the tables of people, programs, studies, sites, portals and legal holds."""
 
 from sites.models.api_tokens import TOKEN_LIFE, ApiToken, TokenScope, in_a_year
 from sites.models.approval_requests import ApprovalRequest
+from sites.models.fhir_clients import FhirClient
 from sites.models.legal_holds import LegalHold
 from sites.models.portals import Portal
 from sites.models.studies import Membership, Site, Study
@@ -13,6 +14,7 @@ __all__ = [
     "ApiToken",
     "ApprovalRequest",
     "FailedSignIns",
+    "FhirClient",
     "LegalHold",
     "Membership",
     "PageViews",

@@ -337,7 +337,7 @@ NO_PAGES = {
     # They are for scripts and for monitoring.
     "admin:autocomplete", "admin:jsi18n", "healthz", "readyz", "metrics",
 }  # fmt: skip
-NO_SECTIONS = ("api:", "api_upload")  # for programs
+NO_SECTIONS = ("api:", "api_upload", "fhir_")  # for programs
 EXAMPLES = {Document, Site, User}  # of the models: their lists and forms have all that others have
 
 

@@ -33,7 +33,7 @@ from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import get_archive
 from sites import password_links, portal_approval
-from sites.models import ApiToken, Study, User
+from sites.models import ApiToken, FhirClient, Study, User
 from sites.models.legal_holds import LegalHold
 from tests.browser.actions import make_renditions
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
@@ -207,6 +207,12 @@ class World:
         Waiver.objects.create(site=self.site, document_type="cv", reason=WHY, granted_by=ada)
         ended = Study.objects.create(protocol_number="SLX-900", ended_on="2026-01-31")
         LegalHold.objects.create(study=ended, reason=WHY, set_by=ada)
+        FhirClient.objects.create(
+            client_id="warehouse",
+            name="Warehouse of the sponsor",
+            public_keys={"keys": [{"kty": "EC", "crv": "P-384", "x": "x", "y": "y"}]},
+            resource_types=["AuditEvent"],
+        )
         token = ApiToken(
             approved_at=timezone.now(),
             name="eTMF of the sponsor",

@@ -157,6 +157,13 @@ PAGES = {
     "healthz": _page(EVERYBODY),
     "readyz": _page(EVERYBODY),
     "metrics": _page(EVERYBODY),
+    "fhir_metadata": _page(EVERYBODY),
+    "fhir_smart_configuration": _page(EVERYBODY),
+    "fhir_token": AccessRule(NO_ROLE, EVERYBODY),  # with an assertion that a client signed
+    # No session opens them: the token of a client does.
+    "fhir_export": AccessRule(NO_ROLE, NO_ROLE, 401),
+    "fhir_export_status": AccessRule(NO_ROLE, NO_ROLE, 401),
+    "fhir_export_file": AccessRule(NO_ROLE, NO_ROLE, 401),
     "api:openapi-json": _form(EVERYBODY),
     "api:openapi-view": _form(EVERYBODY),
     "api:api-root": AccessRule(NO_ROLE, NO_ROLE, 404),
@@ -226,6 +233,7 @@ MODELS = {
     "clinical_sites_site": Model(ROLES, OPERATORS, OPERATORS, NO_ROLE),
     "clinical_sites_user": Model(PEOPLE, {ADMIN}, {ADMIN}, NO_ROLE),
     "clinical_sites_membership": _read(PEOPLE),
+    "clinical_sites_fhirclient": Model({ADMIN}, {ADMIN}, {ADMIN}, NO_ROLE),
     "clinical_sites_apitoken": Model(OPERATORS, OPERATORS, OPERATORS, NO_ROLE),
     "audit_entry": _read(TRAIL),
 }

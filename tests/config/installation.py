@@ -32,7 +32,7 @@ from ingestion.models import (
 )
 from ingestion.rules.findings import RuleFinding
 from sites import portal_approval
-from sites.models import ApiToken, LegalHold, TokenScope
+from sites.models import ApiToken, FhirClient, LegalHold, TokenScope
 from tests.config import access_table
 from tests.factories import make_site, make_staff, make_user, verdict
 from tests.ingestion.learning.stored_models import make_model
@@ -194,6 +194,7 @@ def _rows(site, document, admin, qa):
         "clinical_sites_site": site,
         "clinical_sites_user": site.memberships.get().user,
         "clinical_sites_membership": site.memberships.get(),
+        "clinical_sites_fhirclient": FhirClient(client_id="warehouse", public_keys={"keys": []}),
         "clinical_sites_apitoken": _token(TokenScope.READ, site=site)[0],
     }
     for row in rows.values():
@@ -241,6 +242,9 @@ def _trail(document, mara, admin):
         "trail_review.pk": review.pk,
         "trail_check.pk": check.pk,
         "ops_job.pk": check.pk,
+        "fhir_export_status.number": export.pk,
+        "fhir_export_file.number": export.pk,
+        "fhir_export_file.name": "1.AuditEvent.ndjson",
         "ops_job_cancel.pk": check.pk,
         **{f"api:{name}.number": export.pk for name in ("one_job", "cancel_job", "job_file")},
         "trail_export.pk": export.pk,

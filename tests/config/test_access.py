@@ -29,7 +29,7 @@ WELCOME = [
     pytest.param(who, marks=[] if who in WHO_OPEN_ALL else pytest.mark.slow) for who in PEOPLE
 ]
 FOR_MACHINES = {"healthz", "readyz", "metrics"} | {
-    name for name in ACCESS if name.startswith("api:")
+    name for name in ACCESS if name.startswith(("api:", "fhir_"))
 }
 
 

@@ -132,6 +132,7 @@ _JOBS: Mapping[str, str | Promise] = MappingProxyType(
         "train_model": _("Training of a model"),
         "rejudge_filed": _("Report of a model on filed documents"),
         "backup": _("Backup"),
+        "fhir_export": _("FHIR Bulk Data export"),
         "follow_locks": _("Update of locks in the archive"),
         "inert_renditions": _("Pictures of locked originals"),
     }
@@ -140,6 +141,7 @@ _JOBS: Mapping[str, str | Promise] = MappingProxyType(
 _KINDS: Mapping[str, str | Promise] = MappingProxyType(
     {
         "apitoken": _("API token"),
+        "fhirclient": _("FHIR client"),
         "group": _("Role"),
         "legalhold": _("Legal hold"),
         "password": _("Password"),

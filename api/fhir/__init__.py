@@ -1,0 +1,1 @@
+"""Serves FHIR Bulk Data exports at `/fhir`, with SMART Backend Services (docs/fhir.md)."""
