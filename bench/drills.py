@@ -108,7 +108,7 @@ def main() -> int:
     parser.add_argument("--record", type=Path, metavar="FILE", help="write the record of the run")
     options = parser.parse_args()
     day = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    load_before, results = load(), []
+    described_machine, results = f"{machine()}, load average {load():.1f}", []
     with tempfile.TemporaryDirectory(prefix="drills-") as folder:
         migrated = create_migrated_database(Path(folder))
         for name in options.names or DRILLS:
@@ -117,11 +117,10 @@ def main() -> int:
             sys.stdout.write(f"{name}: {'passed' if last.has_passed else 'FAILED'}\n")
             sys.stdout.writelines(f"  {line}\n" for line in last.lines)
             sys.stdout.flush()
-    if options.record:
-        described_machine = f"{machine()}, load average {load_before:.1f}"
-        options.record.write_text(
-            format_record(results, day=day, described_machine=described_machine)
-        )
+            if options.record:  # after each drill, so that an interrupted run leaves a record
+                options.record.write_text(
+                    format_record(results, day=day, described_machine=described_machine)
+                )
     return 0 if all(each.has_passed for each in results) else 1
 
 
