@@ -20,6 +20,7 @@ PORTAL = {
     "base_url": "https://portal.example",
     "rate_per_second": "1.0",
     "burst": "1",
+    "mirror_order": "0",
     "max_in_flight": "2",
     "timeout_seconds": "30.0",
     "secret_header": "Authorization",

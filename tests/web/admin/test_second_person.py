@@ -57,7 +57,7 @@ def decide(person, request, act="approve"):
 
 def portal_form(portal, **changes):
     names = ["key", "base_url", "allowed_hosts", "secret_header", "rate_per_second", "burst",
-             "max_in_flight", "timeout_seconds"]  # fmt: skip
+             "max_in_flight", "timeout_seconds", "mirror_order"]  # fmt: skip
     fields = {name: getattr(portal, name) for name in names}
     for name in ("allow_http", "allow_private_hosts"):
         if getattr(portal, name):
