@@ -48,7 +48,7 @@ def test_views_without_a_decorator_require_sign_in(client):
 
 def test_exactly_the_listed_views_need_no_sign_in():
     public = {each.name for each in addresses() if not getattr(each.view, "login_required", True)}
-    of_programs = {name for name in public if name.startswith("api:")}
+    of_programs = {name for name in public if name.startswith(("api:", "fhir_"))}
     assert public == PUBLIC | of_programs | OWN_AUTHENTICATION | REDIRECT_TO_SIGN_IN
 
 

@@ -7,7 +7,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from sites.models import User
 
 # Programs use these paths, with a token or without authentication. Sessions are ignored.
-PROGRAM_PATHS = ("/api/", "/healthz", "/readyz", "/metrics", "/static/")
+PROGRAM_PATHS = ("/api/", "/fhir/", "/healthz", "/readyz", "/metrics", "/static/")
 
 
 def get_current_person(request: HttpRequest) -> User | None:

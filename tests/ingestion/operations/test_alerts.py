@@ -89,7 +89,7 @@ def test_a_crash_before_sending_loses_no_alert(webhook_receiver):
 
 
 def test_an_alert_is_sent_again_after_a_crash_while_sending(webhook_receiver, monkeypatch):
-    def killed(message):
+    def killed(address, content):
         raise KeyboardInterrupt
 
     alerts.update_alerts(NOW)
