@@ -148,7 +148,7 @@ class CheckedDocument:
     rendition: RenderedFile | None = None
     is_rendition: bool = False
     container: OpenedContainer | None = None
-    checked_ns: tuple[int, int] | None = None
+    checked_ns: tuple[int, int] | None = field(default=None, compare=False)
 
 
 def check_or_reject(

@@ -115,6 +115,7 @@ def test_a_broken_ledger_is_not_signed_and_is_logged_once_a_minute(
 ):
     write(0)
     write(1)
+    caplog.clear()  # each entry is a line of the log
     with triggers_removed():
         sql("UPDATE audit_entry SET body = replace(body, 'worker', 'forger') WHERE seq = 2")
     for _ in range(3):
@@ -130,6 +131,7 @@ def test_a_broken_ledger_is_not_signed_and_is_logged_once_a_minute(
 def test_a_host_without_a_key_signs_nothing_and_logs_nothing(scheduler, caplog):
     keys.get_private_file().unlink()
     write()
+    caplog.clear()
     scheduler.run_if_due()
     scheduler.close()
     assert checkpoints.get_latest_checkpoint().size == 1
