@@ -23,8 +23,8 @@ REVIEWED = {
     # names of things in the code and of versions
     "lock.kind", "source", "task.func.__name__", "type(error).__name__", "version",
     # sentences of our own without values from documents or people
-    "broken", "description", "fault", "outcome.reason", "problem", "reason", "recovered", "run.findings[0]",
-    "skew",
+    "broken", "description", "fault", "outcome.reason", "problem", "reason", "recovered",
+    "run.findings[0]", "skew",
     # exceptions, of which `config.logs` keeps the class
     "error",
 }  # fmt: skip
