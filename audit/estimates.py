@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 MIN_SAMPLES = 5  # with fewer, the range is widened
+MAX_SECONDS = 10 * 365 * 86_400.0  # of an estimate, for work that has hardly begun
 WIDENING = 2.0  # the factor for a range of so few samples
 
 
@@ -33,8 +34,7 @@ def estimate_remaining(
     """
     done = min(done, total)
     bounds = _find_bounds(paces)
-    if done > 0 and elapsed > 0:
-        own = elapsed / done
+    if done > 0 and elapsed > 0 and math.isfinite(own := elapsed / done):
         bounds = bounds or (own / WIDENING, own, own * WIDENING)
         part = done / total
         low, likely, high = ((1 - part) * pace + part * own for pace in bounds)
@@ -42,7 +42,8 @@ def estimate_remaining(
     if bounds is None:
         return None
     # Rounded first, because 100 units of 1.1 seconds are a little more than 110 seconds.
-    low, likely, high = (math.ceil(round((total - done) * pace, 6)) for pace in bounds)
+    seconds = (min((total - done) * pace, MAX_SECONDS) for pace in bounds)
+    low, likely, high = (math.ceil(round(each, 6)) for each in seconds)
     return Estimate(low, likely, high)
 
 

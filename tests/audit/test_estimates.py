@@ -1,7 +1,7 @@
 """Estimates of remaining time: ranges that come from earlier work and shrink during the work."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from audit.estimates import Estimate, estimate_remaining
@@ -33,6 +33,7 @@ def test_the_pace_of_the_work_itself_counts_by_its_progress():
     part=st.floats(0, 1),
     elapsed=st.floats(0.1, 10_000),
 )
+@example(paces=[], total=1, part=5e-324, elapsed=1.0)
 def test_the_range_contains_the_likely_time_and_ends_at_zero(paces, total, part, elapsed):
     found = estimate_remaining(paces, total=total, done=total * part, elapsed=elapsed)
     if found is not None:
