@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, KeySet, RSAKey
@@ -42,20 +43,19 @@ def check_public_keys(value: Any) -> KeySet:
     """Return the keys of a JSON Web Key Set. Raises KeyFault."""
     keys = value.get("keys") if isinstance(value, dict) else None
     if not isinstance(keys, list) or not keys or not all(isinstance(key, dict) for key in keys):
-        raise KeyFault('Enter a JSON Web Key Set: {"keys": [...]} with at least one key.')
+        raise KeyFault(_('Enter a JSON Web Key Set, {"keys": [...]}, with at least one key.'))
     for key in keys:
         if _PRIVATE_MEMBERS.intersection(key):
-            raise KeyFault("Enter public keys only. Replace the pair of a key that was shared.")
+            raise KeyFault(_("Enter public keys only. Replace the pair of a key that was shared."))
     try:
         key_set = KeySet.import_key_set({"keys": [dict(key) for key in keys]})
     except (JoseError, ValueError, KeyError, TypeError) as error:
-        raise KeyFault(f"A key cannot be read: {error}.") from error
+        raise KeyFault(_("A key cannot be read: {error}.").format(error=error)) from error
     for each in key_set.keys:
         is_strong = isinstance(each, RSAKey) and each.public_key.key_size >= MIN_RSA_BITS
         if not is_strong and not (isinstance(each, ECKey) and each.curve_name == "P-384"):
-            raise KeyFault(
-                f"Use RSA keys of at least {MIN_RSA_BITS} bits (RS384), or P-384 keys (ES384)."
-            )
+            sentence = _("Use RSA keys of at least {bits} bits (RS384), or P-384 keys (ES384).")
+            raise KeyFault(sentence.format(bits=MIN_RSA_BITS))
     return key_set
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from audit import background_jobs
 from audit.background_jobs import AuditJob, ExplainedFailure
@@ -45,7 +46,8 @@ def run_assessment_job(job: AuditJob) -> Mapping[str, Any]:
             result = corpus.assess(report)
             plan = {**corpus.plan.facts, "file_sha256": dict(corpus.plan.files)}
     except (CorpusError, TruthError, ReadingFault, StorageUnavailable, OSError) as error:
-        raise ExplainedFailure(str(error)) from error
+        message = _("The assessment could not run: {error}").format(error=error)
+        raise ExplainedFailure(message) from error
     content = {**result.content, "plan": plan}
     text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
     path = Path(settings.EXPORT_DIR) / f"assessment-{job.pk}-{job.attempts}.json"
