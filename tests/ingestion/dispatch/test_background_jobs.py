@@ -15,6 +15,7 @@ from audit.verification import runs
 from ingestion.assessment import job as assessment_job
 from ingestion.backup import job as backup_job
 from ingestion.documents import inert_renditions
+from ingestion.fhir import export as fhir_export
 from ingestion.learning import rejudgement, training
 from ingestion.storage import archive_verification, object_locks
 from ingestion.storage.archive import get_archive
@@ -39,6 +40,7 @@ ARGUMENTS = {
     object_locks.JOB_KIND: {"parts": ["ab"]},
     rejudgement.KIND: {"model": "built-in"},
     inert_renditions.JOB_KIND: {},
+    fhir_export.KIND: {"types": ["AuditEvent"], "since": "", "warnings": [], "request": ""},
 }
 
 
