@@ -21,11 +21,11 @@ from api.schemas import (
     BatchLine,
     BatchList,
     BatchOut,
+    BatchRetryIn,
     EstimateOut,
     ManifestOut,
     ProgressOut,
     ResultOut,
-    RetryIn,
     StuckSiteOut,
     make_responses,
 )
@@ -160,7 +160,7 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
         "parameters": [keys.OPENAPI_PARAMETER, waiting.OPENAPI_PARAMETER],
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": request_bodies.add_schema(RetryIn)}},
+            "content": {"application/json": {"schema": request_bodies.add_schema(BatchRetryIn)}},
         },
     },
 )
@@ -171,7 +171,7 @@ def retry_batch(request: ApiRequest, response: HttpResponse, reference: Path[Ref
     """
     token, key = request.auth, keys.read_key(request)
     batch = find_batch(token, reference)
-    body = request_bodies.validate(RetryIn, request_bodies.read_json(request))
+    body = request_bodies.validate(BatchRetryIn, request_bodies.read_json(request))
     is_operator = token.user is not None and token.user.has_perm("ingestion.retry_document")
     if batch.submitted_as != token.owner and not (token.may(TokenScope.OPERATE) and is_operator):
         raise Problem(403, "Only the submitter of a batch and operations can retry it.")

@@ -320,7 +320,7 @@ class BatchOut(Schema):
     manifest_url: str
 
 
-class RetryIn(Schema):
+class BatchRetryIn(Schema):
     """Why a batch is retried."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
