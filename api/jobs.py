@@ -22,7 +22,7 @@ from api.http.problems import Problem
 from api.http.query_times import QueryTime
 from api.http.submitters import Submitter
 from api.schemas import JobIn, JobLine, JobList, JobOut, JobProgressOut, make_responses
-from audit import background_jobs
+from audit import background_jobs, job_estimates
 from audit.background_jobs import AuditJob
 from audit.estimates import Estimate
 from audit.export import job as export_job
@@ -221,7 +221,7 @@ def _make_response(request: ApiRequest, response: HttpResponse, job: AuditJob, u
     patch_vary_headers(response, ["Prefer"])
     response["Content-Location"] = _make_url(request, job)
     response["X-Progress"] = f"{_count_percentage(job)} %"
-    estimate = background_jobs.estimate_job(job)
+    estimate = job_estimates.estimate_job(job)
     if not job.is_final:
         response["Retry-After"] = str(_choose_poll_seconds(estimate))
     facts = repr((job.pk, job.state, job.done, job.total, job.attempts, job.cancel_requested_at))

@@ -57,6 +57,15 @@ Priority = Annotated[int, Field(ge=1, le=10, description="1 is the most urgent."
 SiteNumber = Annotated[
     str, Field(max_length=60, description="Can be left out with a site's token.")
 ]
+RecordedReason = Annotated[
+    str,
+    Field(
+        min_length=MIN_REASON_CHARACTERS,
+        max_length=MAX_DECISION_REASON_CHARACTERS,
+        pattern=NO_NUL,
+        description="Recorded in the ledger.",
+    ),
+]
 TypeSlug = Annotated[str, Field(max_length=40)]
 ManifestDocument = Annotated[
     ManifestLineV20 | ManifestLineV21, Field(discriminator="schema_version")
@@ -139,15 +148,7 @@ class DeclarationIn(Schema):
 
     document_type: TypeSlug
     person: PersonName = ""
-    reason: Annotated[
-        str,
-        Field(
-            min_length=MIN_REASON_CHARACTERS,
-            max_length=MAX_DECISION_REASON_CHARACTERS,
-            pattern=NO_NUL,
-            description="Recorded in the ledger.",
-        ),
-    ]
+    reason: RecordedReason
 
 
 class FilesInV20(Schema):
@@ -325,15 +326,7 @@ class BatchRetryIn(Schema):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    reason: Annotated[
-        str,
-        Field(
-            min_length=MIN_REASON_CHARACTERS,
-            max_length=MAX_DECISION_REASON_CHARACTERS,
-            pattern=NO_NUL,
-            description="Recorded in the ledger.",
-        ),
-    ]
+    reason: RecordedReason
 
 
 class JobIn(Schema):

@@ -38,8 +38,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import ngettext
 
-from audit import estimates, outbox
-from audit.estimates import Estimate
+from audit import outbox
 from audit.ledger import actors
 from audit.ledger.actors import SYSTEM, Actor
 from audit.ledger.chain import NotCanonical
@@ -56,11 +55,12 @@ __all__ = [
     "TooManyJobs",
     "cancel_job",
     "check_cancelled",
-    "estimate_job",
     "find_job",
+    "get_measure",
     "get_requester",
     "list_jobs",
     "list_latest_jobs",
+    "list_message_kinds",
     "list_registered_kinds",
     "maintain_jobs",
     "recover_jobs_of",
@@ -80,6 +80,7 @@ logger = logging.getLogger(__name__)
 Wakeup = Callable[[], object]
 Work = Callable[[AuditJob], Mapping[str, Any]]
 Beat = Callable[[], object]
+Measure = Callable[[Mapping[str, Any]], int]
 
 MAX_ATTEMPTS = 3
 HEARTBEAT_SECONDS = 1.0
@@ -93,8 +94,6 @@ DEFAULT_PRIORITY = 5
 # priority come first after they have waited long enough.
 PRIORITY_STEP = timedelta(minutes=5)
 MAX_OPEN_JOBS = 20  # of one owner
-MAX_PACE_SAMPLES = 20  # earlier jobs from which the duration is estimated
-MIN_ALIKE_SAMPLES = 3  # with fewer jobs of the same arguments, all jobs of the kind are samples
 
 # A job that raises is not run again, so these waits bound nothing.
 RETRY = DeliveryPolicy(timedelta(0), timedelta(0), max_attempts=MAX_ATTEMPTS)
@@ -128,7 +127,7 @@ class JobKind:
     name: str
     work: Work
     #: Returns how many units of work the arguments ask for, in the unit of `report_progress`.
-    measure: Callable[[Mapping[str, Any]], int] | None = None
+    measure: Measure | None = None
     #: Removes the files of a job before its row is removed.
     discard: Callable[[AuditJob], object] = lambda _job: None
 
@@ -136,7 +135,7 @@ class JobKind:
 _kinds: dict[str, JobKind] = {}
 _wakeups: list[Wakeup] = []
 _State = AuditJob.State
-_OPEN = (_State.WAITING, _State.RUNNING)
+OPEN_STATES = (_State.WAITING, _State.RUNNING)
 _CANCEL_COLUMNS = ["cancel_requested_at", "cancel_requested_by", "cancel_requested_role"]
 
 
@@ -150,7 +149,7 @@ def register_kind(
     work: Work,
     *,
     can_work: Callable[[], bool] = lambda: True,
-    measure: Callable[[Mapping[str, Any]], int] | None = None,
+    measure: Measure | None = None,
     discard: Callable[[AuditJob], object] = lambda _job: None,
 ) -> None:
     """Run jobs of this kind with `work`, which returns the job's result.
@@ -167,6 +166,17 @@ def register_kind(
 def list_registered_kinds() -> list[str]:
     """Return the names of all kinds that this process knows."""
     return sorted(_kinds)
+
+
+def list_message_kinds() -> list[str]:
+    """Return the kinds of the messages of the outbox that run jobs."""
+    return [f"{_PREFIX}{name}" for name in _kinds]
+
+
+def get_measure(name: str) -> Measure | None:
+    """Return the function that measures jobs of a kind, or None if it has none."""
+    kind = _kinds.get(name)
+    return kind.measure if kind else None
 
 
 def request_job(
@@ -191,7 +201,10 @@ def request_job(
     if same := _find_by_key(idempotency_key, digest):
         return same
     is_on_record = not by.name.startswith(SYSTEM)
-    if is_on_record and list_jobs().filter(owner=owner, state__in=_OPEN).count() >= MAX_OPEN_JOBS:
+    if (
+        is_on_record
+        and list_jobs().filter(owner=owner, state__in=OPEN_STATES).count() >= MAX_OPEN_JOBS
+    ):
         raise TooManyJobs(f"{MAX_OPEN_JOBS} jobs of {owner} have not ended")
     try:
         # Jobs of the software may be requested inside a transaction of any kind.
@@ -299,37 +312,13 @@ def check_cancelled(job: AuditJob) -> None:
         raise JobCancelled(str(job))
 
 
-def estimate_job(job: AuditJob) -> Estimate | None:
-    """Estimate the seconds until a job ends, from earlier jobs of its kind and its own progress.
-
-    If it waits, the upper bound contains the open jobs that come before it, as if one worker ran
-    them all. Returns None if the job has ended, or nothing is known about its kind.
-    """
-    if job.is_final:
-        return None
-    own = _estimate_work(job)
-    if own is None or job.state == _State.RUNNING:
-        return own
-    ahead = 0
-    turns = dict(
-        OutboxMessage.objects.filter(kind__in=_message_kinds())
-        .exclude(state=OutboxMessage.State.DEAD)
-        .values_list("payload__job", "turn_at")
-    )
-    before = [key for key, turn in turns.items() if job.pk in turns and turn < turns[job.pk]]
-    for other in AuditJob.objects.filter(pk__in=before, state__in=_OPEN):
-        estimate = _estimate_work(other)
-        ahead += estimate.high if estimate else 0
-    return Estimate(own.low, own.likely, own.high + ahead)
-
-
 def run_next_job(*, worker: str = "", beat: Beat = lambda: None) -> bool:
     """Run the next job that is due and that this host can run, in the order of priority and time.
 
     `worker` names the worker. `beat` is called about once a second, in another thread. Returns
     False if no job is due.
     """
-    delivery = outbox.claim_next(_message_kinds(), by=worker)
+    delivery = outbox.claim_next(list_message_kinds(), by=worker)
     if delivery is None:
         return False
     outbox.deliver(delivery, partial(_run, beat=beat))
@@ -343,7 +332,7 @@ def maintain_jobs(now: datetime | None = None) -> None:
     """
     now = now or timezone.now()
     is_wakeup_needed = False
-    for message in OutboxMessage.objects.filter(kind__in=_message_kinds()).exclude(
+    for message in OutboxMessage.objects.filter(kind__in=list_message_kinds()).exclude(
         state=OutboxMessage.State.DEAD
     ):
         if message.lease_until and message.lease_until < now:
@@ -373,7 +362,7 @@ def remove_expired_jobs(before: datetime, *, kind: str = "") -> int:
 
     Their files are removed with them.
     """
-    ended = AuditJob.objects.exclude(state__in=_OPEN).filter(finished_at__lt=before)
+    ended = AuditJob.objects.exclude(state__in=OPEN_STATES).filter(finished_at__lt=before)
     jobs = list(ended.filter(kind=kind) if kind else ended)
     for job in jobs:
         remove_job(job, by=SYSTEM_WORKER)
@@ -394,12 +383,8 @@ def remove_job(job: AuditJob, *, by: Actor) -> None:
 def recover_jobs_of(worker: str) -> None:
     """Let the jobs of a worker wait again whose host noticed that it died."""
     claimed = OutboxMessage.objects.filter(state=OutboxMessage.State.CLAIMED, claimed_by=worker)
-    for message in claimed.filter(kind__in=_message_kinds()):
+    for message in claimed.filter(kind__in=list_message_kinds()):
         _release(message, timezone.now())
-
-
-def _message_kinds() -> list[str]:
-    return [f"{_PREFIX}{name}" for name in _kinds]
 
 
 def _messages_of(job: AuditJob) -> "QuerySet[OutboxMessage]":
@@ -418,30 +403,6 @@ def _find_by_key(idempotency_key: str, digest: str) -> AuditJob | None:
     if job is not None and job.request_digest != digest:
         raise JobKeyReused(f"the key {idempotency_key!r} was used for another job")
     return job
-
-
-def _estimate_work(job: AuditJob) -> Estimate | None:
-    """Estimate the seconds of work that a job still needs, without the time that it waits."""
-    kind = _kinds.get(job.kind)
-    measure = kind.measure if kind else None
-    ended = AuditJob.objects.filter(kind=job.kind, state=_State.DONE).order_by("-pk")
-    columns = ("started_at", "finished_at", "total")
-    alike = list(ended.filter(arguments=job.arguments).values_list(*columns)[:MAX_PACE_SAMPLES])
-    if len(alike) < MIN_ALIKE_SAMPLES:
-        alike = list(ended.values_list(*columns)[:MAX_PACE_SAMPLES])
-    seconds = [
-        (finished - started).total_seconds() / (max(total, 1) if measure else 1)
-        for started, finished, total in alike
-        if started and finished
-    ]
-    elapsed = 0.0
-    if job.state == _State.RUNNING and job.started_at:
-        elapsed = (timezone.now() - job.started_at).total_seconds()
-    if measure:
-        total = max(job.total or measure(job.arguments), 1)
-        return estimates.estimate_remaining(seconds, total=total, done=job.done, elapsed=elapsed)
-    done = job.done / job.total if job.total else 0.0
-    return estimates.estimate_remaining(seconds, total=1, done=done, elapsed=elapsed)
 
 
 def _create(

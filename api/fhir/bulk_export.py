@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from api.fhir.access_tokens import FhirAccess, authenticate
 from api.fhir.kick_off import read_export_request
 from api.http.outcomes import FhirError, make_outcome_response
-from audit import background_jobs
+from audit import background_jobs, job_estimates
 from audit.background_jobs import AuditJob
 from ingestion.fhir import export
 
@@ -124,7 +124,7 @@ def _delete(job: AuditJob, access: FhirAccess) -> HttpResponse:
 
 
 def _make_progress_response(job: AuditJob) -> HttpResponse:
-    estimate = background_jobs.estimate_job(job)
+    estimate = job_estimates.estimate_job(job)
     wait = min(max(estimate.likely // 10 if estimate else 0, MIN_POLL_SECONDS), MAX_POLL_SECONDS)
     percentage = min(99, 100 * job.done // job.total) if job.total else 0
     progress = f"{percentage}% complete" if job.state == AuditJob.State.RUNNING else "queued"

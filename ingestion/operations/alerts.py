@@ -8,14 +8,11 @@ discarded, because it is out of date.
 
 import logging
 import smtplib
-import threading
-import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db import connections, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -47,37 +44,11 @@ MAX_SUBJECT_CHARACTERS = 150
 _Event = AlarmMessage.Event
 
 
-class AlertMonitor:
-    """Checks the alarms once a minute and delivers the outbox, in a thread of its own.
-
-    Each worker host has one.
-
-    No other work waits for it: a slow mail server or webhook delays only the next check.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._next_check_at = clock()
-        self._thread: threading.Thread | None = None
-
-    def check_if_due(self) -> None:
-        """Start a check if a minute has passed and the last check has ended. Call it often."""
-        is_running = self._thread is not None and self._thread.is_alive()
-        if self._clock() < self._next_check_at or is_running:
-            return
-        self._next_check_at = self._clock() + CHECK_INTERVAL_SECONDS
-        self._thread = threading.Thread(target=self._check, name="alert monitor", daemon=True)
-        self._thread.start()
-
-    def _check(self) -> None:
-        try:
-            update_alerts()
-            outbox.deliver_each_minute()
-            approvals.expire_due()
-        except Exception:  # The thread ends here. The next check tries again.
-            logger.exception("the alarms could not be checked")
-        finally:
-            connections.close_all()
+def check_and_send() -> None:
+    """Check the alarms, and deliver the outbox. A worker host does so in a `PeriodicCheck`."""
+    update_alerts()
+    outbox.deliver_each_minute()
+    approvals.expire_due()
 
 
 def update_alerts(now: datetime | None = None) -> list[Alarm]:

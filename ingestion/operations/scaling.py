@@ -10,13 +10,10 @@ import json
 import logging
 import shlex
 import subprocess
-import threading
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
-from django.db import connections, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -45,34 +42,10 @@ RETRY = DeliveryPolicy(
 )
 
 
-class ScalingMonitor:
-    """Decides every few seconds how many hosts are wanted, in a thread of its own.
-
-    Each worker host has one. No other work waits for a slow command or webhook.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._next_check_at = clock()
-        self._thread: threading.Thread | None = None
-
-    def check_if_due(self) -> None:
-        """Start a check if the interval has passed and the last check has ended. Call it often."""
-        is_running = self._thread is not None and self._thread.is_alive()
-        if self._clock() < self._next_check_at or is_running:
-            return
-        self._next_check_at = self._clock() + CHECK_INTERVAL_SECONDS
-        self._thread = threading.Thread(target=self._check, name="scaling monitor", daemon=True)
-        self._thread.start()
-
-    def _check(self) -> None:
-        try:
-            update_scaling()
-            outbox.deliver_due(*(kind.name for kind in KINDS))
-        except Exception:  # The thread ends here. The next check tries again.
-            logger.exception("the number of wanted worker hosts could not be computed")
-        finally:
-            connections.close_all()
+def check_and_request() -> None:
+    """Decide how many hosts are wanted, and deliver due requests. A `PeriodicCheck` calls it."""
+    update_scaling()
+    outbox.deliver_due(*(kind.name for kind in KINDS))
 
 
 def update_scaling(now: datetime | None = None) -> int:

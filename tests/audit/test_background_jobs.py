@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from audit import background_jobs, outbox
+from audit import background_jobs, job_estimates, outbox
 from audit.background_jobs import ExplainedFailure, JobAlreadyEnded, JobKeyReused, TooManyJobs
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
@@ -337,7 +337,7 @@ def test_the_estimate_is_a_range_of_earlier_jobs_and_shrinks_during_the_work(db)
     now = timezone.now()
     background_jobs.register_kind("count", count, measure=lambda arguments: arguments["upto"])
     job = background_jobs.request_job("count", {"upto": 100}, Actor("user:7"))
-    assert background_jobs.estimate_job(job) is None
+    assert job_estimates.estimate_job(job) is None
     for seconds in (90, 100, 110, 120, 130):
         AuditJob.objects.create(
             kind="count",
@@ -347,17 +347,17 @@ def test_the_estimate_is_a_range_of_earlier_jobs_and_shrinks_during_the_work(db)
             started_at=now - timedelta(seconds=seconds),
             finished_at=now,
         )
-    before = background_jobs.estimate_job(job)
+    before = job_estimates.estimate_job(job)
     assert (before.low, before.likely, before.high) == (94, 110, 126)
     behind = background_jobs.request_job("count", {"upto": 100}, Actor("user:7"))
-    assert background_jobs.estimate_job(behind).high == before.high * 2
+    assert job_estimates.estimate_job(behind).high == before.high * 2
     job.state, job.done, job.total = "running", 50, 100
     job.started_at = now - timedelta(seconds=55)
-    during = background_jobs.estimate_job(job)
+    during = job_estimates.estimate_job(job)
     assert during.high - during.low < (before.high - before.low) / 3
     assert during.low <= 55 + 1 <= during.high + 2
     job.state = "done"
-    assert background_jobs.estimate_job(job) is None
+    assert job_estimates.estimate_job(job) is None
 
 
 def test_expired_jobs_are_removed_with_their_files_and_on_record(db, tmp_path):

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 
-from audit import background_jobs
+from audit import job_estimates
 from audit.background_jobs import AuditJob
 
 POLL_MILLISECONDS = 2000
@@ -34,7 +34,7 @@ def render_job(
     context = {
         "job": job,
         "is_over": job.is_final,
-        "estimate": background_jobs.estimate_job(job),
+        "estimate": job_estimates.estimate_job(job),
         "etag": etag,
         "poll": POLL_MILLISECONDS,
         "fragment": fragment,

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from ingestion.dispatch.processes.worker_host import HostProcess
-from ingestion.operations.alerts import AlertMonitor
-from ingestion.operations.scaling import ScalingMonitor
+from ingestion.operations import alerts, scaling
+from ingestion.operations.periodic_check import PeriodicCheck
 from ingestion.storage.bucket_checks import BUCKETS
 
 
@@ -36,8 +36,15 @@ class Command(BaseCommand):
                 self.stdout.write("Working. Ctrl-C drains and stops.")
                 self.stdout.flush()
 
+        checks = [
+            PeriodicCheck(module.__name__, check, interval_seconds=module.CHECK_INTERVAL_SECONDS)
+            for module, check in (
+                (alerts, alerts.check_and_send),
+                (scaling, scaling.check_and_request),
+            )
+        ]
         host = HostProcess(
-            periodic=[AlertMonitor().check_if_due, ScalingMonitor().check_if_due],
+            periodic=[check.run_if_due for check in checks],
             leaves_when_idle=options["leave_when_idle"],
         )
         sys.exit(host.run(ready=ready))

@@ -298,8 +298,7 @@ def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine) -> Ocr
     Return `best` if the second engine could hardly read the page better, or if it fails. `original`
     is the raster before it was corrected.
     """
-    is_clear = not is_degraded(original.grey) and not has_small_print(best.variant)
-    if best.is_certain and is_clear:
+    if best.is_certain and not (is_degraded(original.grey) or has_small_print(best.variant)):
         return best
     raster = best.variant.raster
     try:

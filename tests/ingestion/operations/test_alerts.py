@@ -12,6 +12,7 @@ from audit import outbox
 from audit.outbox import OutboxMessage
 from ingestion.models import AlarmMessage, AlarmRow, WorkerHost
 from ingestion.operations import alarms, alerts
+from ingestion.operations.periodic_check import PeriodicCheck
 from tests.factories import make_site
 from tests.ingestion.hosts import eventually, worker_host
 from tests.ingestion.mailserver import running
@@ -235,16 +236,18 @@ def test_the_command_prints_active_alarms_and_fails_if_an_alert_is_not_sent(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_monitor_checks_once_a_minute_in_its_own_thread(webhook_receiver):
+def test_alarms_are_checked_once_a_minute_in_a_thread_of_their_own(webhook_receiver):
     seconds = [0.0]
-    monitor = alerts.AlertMonitor(clock=lambda: seconds[0])
+    monitor = PeriodicCheck(
+        "alerts", alerts.check_and_send, interval_seconds=60.0, clock=lambda: seconds[0]
+    )
     for seconds[0] in (0.0, 59.0):
-        monitor.check_if_due()
+        monitor.run_if_due()
         monitor._thread.join()
     assert webhook_receiver.events == [("workers", "begun")]
     make_host()
     seconds[0] = 60.0
-    monitor.check_if_due()
+    monitor.run_if_due()
     monitor._thread.join()
     assert webhook_receiver.events[-1] == ("workers", "over")
 
