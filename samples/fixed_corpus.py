@@ -21,7 +21,7 @@ from samples.plan import plan_corpus
 from samples.renditions import Rendition
 
 DAY, SEED, DOCUMENTS = date(2026, 11, 20), 2026, 500
-SHA256 = "6ac11310cb5ecb3a06d5a5aab9a6d35b035a6710f34be0cd83a3505db8ea2fe8"
+SHA256 = "d57b18db6a37dde660d19560e6219213afecaaa5bd31e95491e509e70841967b"
 
 
 @dataclass(frozen=True, slots=True)

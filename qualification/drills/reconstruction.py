@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -69,8 +70,11 @@ def run(folder: Path, report: Print) -> None:
 
 def _delete_database(folder: Path) -> None:
     connections.close_all()
-    for file in folder.glob(f"{Sandbox(folder).database.name}*"):
-        file.unlink()
+    for path in folder.glob(f"{Sandbox(folder).database.name}*"):
+        if path.is_dir():  # pipes that wake idle workers
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _verify_export(export: Path, *, key: str, head: str) -> None:
