@@ -1,6 +1,6 @@
 """Shows that a full queue blocks its producer, and that memory does not grow with large packets.
 
-One portal serves 100 MB faster than the only parser process can read them. The producer is the task
+One portal serves 300 MB faster than the only parser process can read them. The producer is the task
 of the worker that feeds the documents of a chunk to the queue of the portal. It counts an attempt
 of each document that it feeds, and a blocked producer counts no more of them.
 """
@@ -30,7 +30,7 @@ from qualification.drills.setup import (
 from qualification.sandbox.process_tree import read_memory
 from samples.portal import SamplePortal
 
-DOCUMENTS, MEGABYTES = 50, 100
+DOCUMENTS, MEGABYTES = 150, 300
 FETCHERS = SETTLERS = 2
 SETTINGS = {
     "FETCHERS": str(FETCHERS),
@@ -42,7 +42,7 @@ SETTINGS = {
 # being read.
 MAX_FETCHED = FETCHERS + 2 * SETTLERS
 MEASURE_SECONDS = 0.25  # between two measurements
-WARM_DOCUMENTS = DOCUMENTS // 5  # after which each process has loaded what it needs
+WARM_DOCUMENTS = DOCUMENTS // 5  # after which no process grows any more
 # Equal numbers of documents are compared, because the largest of few measurements is smaller.
 COMPARED_DOCUMENTS = 2 * DOCUMENTS // 5
 MAX_GROWTH_MB = 20  # documents that were kept would add more than twice as much
