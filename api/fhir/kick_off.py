@@ -87,11 +87,13 @@ def _read_parameters(request: HttpRequest) -> Mapping[str, list[str]]:
     if not isinstance(body, dict) or body.get("resourceType") != "Parameters":
         raise FhirError(400, "The body has to be a resource Parameters.", code="structure")
     given: dict[str, list[str]] = {name: list(each) for name, each in request.GET.lists()}
-    for part in body.get("parameter", []):
-        values = [value for key, value in part.items() if key.startswith("value")]
-        if not isinstance(part.get("name"), str) or len(values) != 1:
+    parts = body.get("parameter", [])
+    for part in parts if isinstance(parts, list) else [parts]:
+        named = part if isinstance(part, dict) else {}
+        values = [value for key, value in named.items() if key.startswith("value")]
+        if not isinstance(named.get("name"), str) or len(values) != 1:
             raise FhirError(400, "Each parameter has a name and one value.", code="structure")
-        given.setdefault(part["name"], []).append(str(values[0]))
+        given.setdefault(named["name"], []).append(str(values[0]))
     return given
 
 

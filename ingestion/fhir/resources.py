@@ -40,6 +40,7 @@ def make_document_reference(
         "resourceType": "DocumentReference",
         "id": f"document-{document.pk}",
         "meta": {"lastUpdated": write_time(updated_at)},
+        "extension": [{"url": f"{_URN}:document-state", "valueCode": document.state}],
         "masterIdentifier": _identifier("document", document.subject),
         "identifier": [_identifier("doc-id", f"{document.site.site_id}/{document.doc_id}")],
         "status": _STATUS.get(state, "current"),

@@ -10,7 +10,7 @@ from tests.factories import make_filed, make_site
 
 BEFORE = [("ingestion", "0031_post_join_learning")]
 SIDE_BY_SIDE = [*BEFORE, ("ingestion", "0033_pre_separator_sheets")]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 NEW_COLUMNS = ("part_of_id", "first_page", "last_page", "region")
 
 

@@ -100,6 +100,9 @@ def test_an_export_has_every_entry_document_site_and_person_of_one_moment(bulk, 
     }
     by_status = {each["docStatus"] for each in resources["DocumentReference"]}
     assert by_status == {"final", "preliminary"}
+    assert {each["extension"][0]["valueCode"] for each in resources["DocumentReference"]} == set(
+        Document.objects.values_list("state", flat=True)
+    )
     (organization,) = resources["Organization"]
     assert organization["identifier"][0]["value"] == records.site_id
     names = {each["name"][0]["text"] for each in resources["Practitioner"] if "name" in each}
@@ -184,9 +187,24 @@ def test_parameters_can_be_sent_as_a_resource(bulk, records):
     assert started.status_code == 202
     run_all()
     assert list(download(bulk, bulk.get(started["Content-Location"]).json())) == ["Organization"]
-    wrong = bulk.request("POST", "/fhir/$export", headers=headers, data="[]",
-                         content_type="application/json")  # fmt: skip
-    check_outcome(wrong, 400)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {"resourceType": "Parameters", "parameter": 5},
+        {"resourceType": "Parameters", "parameter": ["_type"]},
+        {"resourceType": "Parameters", "parameter": [{"name": "_type"}]},
+    ],
+)
+def test_a_body_that_is_no_parameters_resource_is_refused(bulk, body):
+    headers = {"prefer": "respond-async", "accept": "application/fhir+json"}
+    refused = bulk.sign_in().request(
+        "POST", "/fhir/$export", headers=headers, data=json.dumps(body),
+        content_type="application/fhir+json",
+    )  # fmt: skip
+    check_outcome(refused, 400)
 
 
 def test_deleting_cancels_an_export_that_waits_and_removes_the_files_of_another(

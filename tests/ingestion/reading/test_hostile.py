@@ -55,11 +55,9 @@ WITHOUT_WORDS = {
     hostile.mask_of_a_gigapixel: set(),
     hostile.contents_elsewhere: {"remote"},
 }
-ENDLESS = [
-    hostile.billion_laughs,
-    hostile.path_of_millions,
-]
+ENDLESS = [hostile.path_of_millions]
 AS_ENDLESS = [
+    hostile.billion_laughs,
     hostile.metadata_bomb,
     hostile.pattern_of_a_gigapixel,
     hostile.tiling,
