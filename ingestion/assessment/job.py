@@ -65,6 +65,14 @@ def run_assessment_job(job: AuditJob) -> Mapping[str, Any]:
     }
 
 
+def list_folders() -> list[str]:
+    """Return the names of the folders in ASSESSMENT_DIR, or none if it is not set."""
+    base = settings.ASSESSMENT_DIR
+    if base is None or not base.is_dir():
+        return []
+    return sorted(each.name for each in base.iterdir() if each.is_dir())
+
+
 def find_folder(name: str) -> Path:
     """Return the folder of this name in ASSESSMENT_DIR.
 

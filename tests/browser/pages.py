@@ -282,6 +282,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page(_OPS),
         Page(f"{_OPS}jobs/"),
         Page(f"{_OPS}jobs/?kind=verify&status=waiting&submitter=nobody"),
+        Page(f"{_OPS}jobs/new/verify_archive/"),
         Page(f"{_OPS}jobs/{{check}}/"),
         Page(f"{_OPS}jobs/{{check_waits}}/"),
         Page(f"{_OPS}stuck/"),
@@ -333,7 +334,7 @@ NO_PAGES = {
     # They are answered by a file or a picture.
     "access_table", "certified_copy", "page_image", "receipt", "required_csv", "review_queue_csv",
     "separator_sheets",
-    "trail_export_file",
+    "ops_job_file", "trail_export_file",
     # They are for scripts and for monitoring.
     "admin:autocomplete", "admin:jsi18n", "healthz", "readyz", "metrics",
 }  # fmt: skip

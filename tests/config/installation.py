@@ -18,8 +18,10 @@ from audit.electronic_signatures import ElectronicSignature
 from audit.export import job as export_job
 from audit.ledger.log import ledger
 from audit.ledger.queries import get_last_entry
+from audit.models import AuditJob
 from audit.trail_reviews import Outcome, ReviewScope
 from audit.verification import runs
+from ingestion.assessment import job as assessment_job
 from ingestion.certified_copies import certification
 from ingestion.intake import drafts, open_packets
 from ingestion.models import (
@@ -31,6 +33,7 @@ from ingestion.models import (
     Waiver,
 )
 from ingestion.rules.findings import RuleFinding
+from ingestion.storage import archive_verification
 from sites import portal_approval
 from sites.models import ApiToken, FhirClient, LegalHold, TokenScope
 from tests.config import access_table
@@ -237,11 +240,20 @@ def _trail(document, mara, admin):
     )
     while background_jobs.run_next_job():
         pass
+    assessment = AuditJob.objects.create(
+        kind=assessment_job.KIND,
+        state=AuditJob.State.DONE,
+        finished_at=timezone.now(),
+        result={"path": background_jobs.list_latest_jobs(export_job.KIND, 1)[0].result["path"],
+                "missed": [], "files": 1, "rules": "1"},
+    )  # fmt: skip
     return {
         "certified_copy.seq": seq,
         "trail_review.pk": review.pk,
         "trail_check.pk": check.pk,
         "ops_job.pk": check.pk,
+        "ops_job_new.kind": archive_verification.KIND,
+        "ops_job_file.pk": assessment.pk,
         "fhir_export_status.number": export.pk,
         "fhir_export_file.number": export.pk,
         "fhir_export_file.name": "1.AuditEvent.ndjson",

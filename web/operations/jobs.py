@@ -1,6 +1,10 @@
-"""Serves `/admin/ops/jobs/`: background jobs by kind, submitter, status and time, and each job."""
+"""Serves `/admin/ops/jobs/`: background jobs by kind, submitter, status and time, and each job.
+
+A job that has a page of its own, such as an export, is shown there with its result.
+"""
 
 from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
 from typing import Any
 
 from django import forms
@@ -8,7 +12,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -17,10 +21,13 @@ from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.ledger.actors import PERSON
 from ingestion import job_kinds
+from ingestion.assessment import job as assessment_job
 from sites.models import User
+from web.operations.job_requests import list_requestable
+from web.operations.job_results import describe_result
 from web.permissions import VIEW_JOBS
 from web.shell import event_labels
-from web.shell.access import CHANGE, READ, SignedIn, restrict_page
+from web.shell.access import CHANGE, DOWNLOAD, READ, SignedIn, restrict_page
 from web.shell.forms import PlainForm
 from web.trail.jobs import render_job
 
@@ -95,6 +102,7 @@ def job_list(request: SignedIn) -> HttpResponse:
         ],
         "query": query.urlencode(),
         "is_filtered": any(form.cleaned_data.values()),
+        "requestable": list_requestable(request.user),
     }
     return render(request, "ops/jobs.html", context)
 
@@ -104,12 +112,30 @@ def job_page(request: SignedIn, pk: int) -> HttpResponse:
     """Show the progress of one job, then whether it was done."""
     job = _get_job(request.user, pk)
     names = event_labels.name_actors([job.asked_by])
+    can_read = job_kinds.can_read_result(job, request.user)
     context = {
         "label": event_labels.label_job(job.kind),
         "requester": names.get(job.asked_by, job.asked_by),
         "can_cancel": job_kinds.can_cancel(job, request.user),
+        "result": describe_result(job) if can_read else [],
+        "has_file": can_read and _find_file(job) is not None,
     }
     return render_job(request, job, "ops/job", context)
+
+
+@restrict_page(DOWNLOAD, permission=VIEW_JOBS)
+def download_file(request: SignedIn, pk: int) -> FileResponse:
+    """Stream the result of an assessment. Raises Http404 if there is none, or it was removed.
+
+    Raises PermissionDenied if the person may not read the results of these jobs.
+    """
+    job = _get_job(request.user, pk)
+    if not job_kinds.can_read_result(job, request.user):
+        raise PermissionDenied
+    path = _find_file(job)
+    if path is None:
+        raise Http404
+    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
 
 
 @restrict_page(CHANGE, permission=VIEW_JOBS)
@@ -132,3 +158,9 @@ def _get_job(user: User, pk: int) -> AuditJob:
     if job is None:
         raise Http404
     return job
+
+
+def _find_file(job: AuditJob) -> Path | None:
+    """Return the file with the result of an assessment, or None. Exports have their own page."""
+    path = Path(job.result.get("path", ""))
+    return path if job.kind == assessment_job.KIND and path.is_file() else None

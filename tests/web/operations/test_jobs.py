@@ -4,9 +4,11 @@ import pytest
 
 from audit import background_jobs
 from audit.ledger.actors import Actor
+from audit.ledger.queries import list_entries
 from audit.verification import runs
-from tests.config.access_table import AFFAIRS, OPS
+from tests.config.access_table import AFFAIRS, LEAD, OPS
 from tests.factories import make_staff
+from tests.ingestion.reading.documents import make_pdf
 
 
 @pytest.fixture
@@ -70,3 +72,57 @@ def test_only_the_submitter_and_operations_cancel_a_job(client, rita):
     assert client.post(f"/admin/ops/jobs/{job.pk}/cancel/").status_code == 403
     client.force_login(rita, "sites.backends.People")
     assert client.post(f"/admin/ops/jobs/{job.pk}/cancel/").status_code == 302
+
+
+def fill_form(client, kind, **fields):
+    """Open the form of a kind of jobs, fill it in, and send it."""
+    address = f"/admin/ops/jobs/new/{kind}/"
+    key = client.get(address).context["form"]["request_key"].value()
+    return client.post(address, {"request_key": key, **fields}, follow=True)
+
+
+def test_a_verification_of_the_archive_is_requested_on_a_page_and_shows_its_result(olu):
+    offered = olu.get("/admin/ops/jobs/").content.decode()
+    assert "Verification of the archive" in offered
+    assert "/admin/ops/jobs/new/backup/" in offered
+    assert "/admin/ops/jobs/new/assess_corpus/" not in offered
+    page = fill_form(olu, "verify_archive", rolling="on")
+    job = page.context["job"]
+    assert (job.kind, len(job.arguments["parts"]) < 256) == ("verify_archive", True)
+    assert list_entries(f"job:{job.pk}")[0].event == "job.requested"
+    background_jobs.run_next_job()
+    assert "The archive is intact." in olu.get(f"/admin/ops/jobs/{job.pk}/").content.decode()
+
+
+def test_a_form_that_is_sent_twice_requests_one_job(olu):
+    fields = {"request_key": "6f1f2c4e-6f0c-4d8a-8d6b-0f6b1a1c2d3e"}
+    first, second = (olu.post("/admin/ops/jobs/new/verify_archive/", fields) for _ in range(2))
+    assert first.url == second.url
+    assert background_jobs.list_jobs().count() == 1
+
+
+def test_a_backup_without_a_folder_is_explained(olu, settings):
+    settings.BACKUP_DIR = None
+    page = fill_form(olu, "backup")
+    assert page.status_code == 400
+    assert "BACKUP_DIR is not set." in page.content.decode()
+
+
+@pytest.mark.slow
+def test_a_corpus_is_chosen_by_its_name_and_the_result_is_downloaded(
+    client, db, settings, tmp_path
+):
+    settings.ASSESSMENT_DIR, settings.EXPORT_DIR = tmp_path / "corpora", tmp_path / "exports"
+    (settings.ASSESSMENT_DIR / "2026").mkdir(parents=True)
+    (settings.ASSESSMENT_DIR / "2026" / "note.pdf").write_bytes(make_pdf())
+    client.force_login(make_staff(LEAD, "lena"), "sites.backends.People")
+    page = fill_form(client, "assess_corpus", folder="2026", site="no such site")
+    assert "There is no such site." in page.content.decode()
+    job = fill_form(client, "assess_corpus", folder="2026").context["job"]
+    background_jobs.run_next_job()
+    assert "No criterion was missed." in client.get(f"/admin/ops/jobs/{job.pk}/").content.decode()
+    file = client.get(f"/admin/ops/jobs/{job.pk}/file/")
+    assert b"note.pdf" in b"".join(file)
+    client.force_login(make_staff(OPS, "olaf"), "sites.backends.People")
+    assert client.get(f"/admin/ops/jobs/{job.pk}/file/").status_code == 403
+    assert client.get("/admin/ops/jobs/new/assess_corpus/").status_code == 403
