@@ -48,6 +48,10 @@ class Deployment:
         )
         (folder / "etc" / "database_url").write_text(f"sqlite:///{folder}/lib/ledger.sqlite3\n")
 
+    @property
+    def access_log(self):
+        return self.folder / "access.log"
+
     def environment(self, unit=WEB):
         keep = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
         return keep | units.environment_of(unit, self.folder)
@@ -130,6 +134,7 @@ class Deployment:
             "  listen 443 ": f"  listen 127.0.0.1:{self.https} ",
             "  listen [::]:": "  # listen [::]:",  # not every test machine has IPv6
             "/etc/ssl/siteledger": str(self.folder),
+            "/var/log/nginx/siteledger.log": str(self.access_log),
         }
         for original, replacement in changes.items():
             assert original in text

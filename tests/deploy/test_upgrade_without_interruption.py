@@ -62,6 +62,20 @@ def test_a_person_signs_in_through_the_proxy_and_uploads_a_file(deployment):
     }  # nginx is on the same machine, but does not count as local
 
 
+def test_the_access_log_has_no_address_no_query_and_no_link(deployment):
+    deployment.start_web(deployment.ports[0])
+    deployment.start_nginx()
+    browser = deployment.open_browser()
+    answer = browser.get("/login/?next=/search/%3Fq%3Dsmith")
+    browser.get("/password/link/Nw/abc123-secret/")
+    eventually(lambda: len(deployment.access_log.read_text().splitlines()) == 2)
+    first, second = deployment.access_log.read_text().splitlines()
+    assert " GET /login/ 200 " in first
+    assert first.endswith(answer.headers["X-Correlation-ID"])
+    assert " GET /password/link/... " in second
+    assert not any(text in first + second for text in ("127.0.0.1", "smith", "secret", "python"))
+
+
 def test_a_page_without_uploads_refuses_a_large_form(deployment):
     deployment.start_web(deployment.ports[0])
     deployment.start_nginx()

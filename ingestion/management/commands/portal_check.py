@@ -1,8 +1,8 @@
-"""Checks whether the portal of a site is ready.
+"""Checks whether the portal of a site and its mirrors are ready.
 
-It sends one or two requests, in slots of the rate limit that the workers use, and fetches no
-document. It also asks a portal whose breaker is open. Exit code 0: ready; 1: not ready, or no such
-site.
+It sends one or two requests to each, in slots of the rate limit that the workers use, and fetches
+no document. It also asks a portal whose breaker is open. Exit code 0: all are ready; 1: one is not
+ready, or there is no such site.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from ingestion.core.limiter import RequestRate
 from ingestion.core.ports import PortalTerms
 from ingestion.dispatch import portal_limit_rows
 from ingestion.dispatch.work_items import get_portal_terms
+from ingestion.documents.portal_sources import list_sources
 from ingestion.sources.http.check import check_portal
 from sites.models import Site
 
@@ -33,15 +34,24 @@ class Command(BaseCommand):
         found = Site.objects.select_related("portal").filter(site_id=site).first()
         if found is None:
             raise CommandError(f"there is no site '{site}'")
-        terms = get_portal_terms(found.portal)
-        self.stdout.write(f"Portal {terms.key} of site {site}, {terms.base_url}")
+        not_ready = []
+        for source in list_sources(found.portal):
+            name = f"mirror {source.key}" if source.mirror_of_id else "portal"
+            if not self._check(site, get_portal_terms(source)):
+                not_ready.append(f"the {name} of site {site} is not ready")
+        if not_ready:
+            raise CommandError("; ".join(not_ready))
+
+    def _check(self, site: str, terms: PortalTerms) -> bool:
+        """Print the remarks about a portal or a mirror, and return whether all are good."""
+        kind = "Mirror" if terms.is_mirror else "Portal"
+        self.stdout.write(f"{kind} {terms.key} of site {site}, {terms.base_url}")
         remarks = asyncio.run(
             check_portal(terms, settings.INGEST_LIMITS, waits=self._reserve_waits(terms))
         )
         for remark in remarks:
             self.stdout.write(f"{'ok ' if remark.is_good else 'BAD'}  {remark.sentence}")
-        if not all(remark.is_good for remark in remarks):
-            raise CommandError(f"the portal of site {site} is not ready")
+        return all(remark.is_good for remark in remarks)
 
     def _reserve_waits(self, terms: PortalTerms) -> tuple[float, float]:
         """Reserve the slots of two requests, and return the seconds until each.

@@ -10,6 +10,8 @@ from ingestion.core.limiter import RequestRate
 from ingestion.dispatch import portal_limit_rows
 from ingestion.models import PortalLimitState
 from ingestion.sources.http.check import check_portal
+from sites.models import Portal
+from sites.portal_origin import parse_origin
 from tests.factories import make_site
 from tests.ingestion.sources.http.conftest import LIMITS, make_item, resolve_to_loopback
 from tests.ingestion.sources.http.servers import (
@@ -182,3 +184,23 @@ def test_the_command_fails_for_an_unready_portal_and_for_an_unknown_site(portal,
     assert "BAD  The portal refused the request" in capsys.readouterr().out
     with pytest.raises(CommandError, match="there is no site '7'"):
         call_command("portal_check", "7")
+
+
+@pytest.mark.django_db
+def test_the_command_checks_the_mirrors_of_the_portal_too(portal, capsys):
+    portal.on("/1001/", give())
+    portal.on("/copies/", give(b"", 403))
+    site = make_site("1001", base_url=portal.url("/1001/"))
+    Portal.objects.create(
+        key="copies",
+        base_url=portal.url("/copies/"),
+        mirror_of=site.portal,
+        mirror_order=1,
+        rate_per_second=100.0,
+        allow_http=True,
+        allow_private_hosts=True,
+        approved_origin=parse_origin(portal.url("/copies/")),
+    )
+    with pytest.raises(CommandError, match=r"^the mirror copies of site 1001 is not ready$"):
+        call_command("portal_check", "1001")
+    assert f"Mirror copies of site 1001, {portal.url('/copies/')}\n" in capsys.readouterr().out
