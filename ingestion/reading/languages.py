@@ -215,6 +215,11 @@ def identify_language(text: str, *, is_certain: bool = False) -> str:
     return _identify_by_words(text, _MIN_WORDS_OF_OTHERS if is_certain else _MIN_WORDS)
 
 
+def has_east_asian_characters(text: str) -> bool:
+    """Return whether a text has characters of Chinese or Japanese."""
+    return bool(_SCRIPTS["han"].search(text) or _SCRIPTS["kana"].search(text))
+
+
 def _identify_by_script(text: str) -> str:
     """Return the language of a text that is mostly in a script other than Latin, or UNKNOWN."""
     foreign = len(_NOT_LATIN.findall(text))

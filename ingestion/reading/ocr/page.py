@@ -89,6 +89,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     if second_engine and passes.found.language not in SECOND_ENGINE_CANNOT_READ:
         remaining = remaining_seconds(deadline)
         best = read_again(raster, best, second_engine)
+        passes.identify_again(best.words)
         deadline = time.monotonic() + remaining  # the wait does not shorten the search of stamps
     found = _search_page(raster, page.text, best, engine, deadline, stages)
     return replace(

@@ -201,14 +201,18 @@ def _mean_confidence(words: Sequence[OcrWord]) -> float:
     return fmean([word.confidence for word in words]) if words else 0.0
 
 
-def join_characters(words: Iterable[OcrWord], max_gap: float) -> Iterator[OcrWord]:
+def join_characters(
+    words: Iterable[OcrWord], max_gap: float, max_letter_gap: float = -1.0
+) -> Iterator[OcrWord]:
     """Yield the words of a text in characters of East Asia: what stands in a line without a gap.
 
-    `max_gap` is in heights of a character. The confidence of a word is the lowest of its parts.
+    `max_gap` is in heights of a character, and `max_letter_gap` is that between two Latin letters
+    or digits; by default, they are never joined. The confidence of a word is the lowest of its
+    parts.
     """
     joined: OcrWord | None = None
     for word in words:
-        if joined is not None and _is_continued(joined, word, max_gap):
+        if joined is not None and _is_continued(joined, word, max_gap, max_letter_gap):
             right, bottom = (
                 word.left + word.width,
                 max(joined.top + joined.height, word.top + word.height),
@@ -230,12 +234,13 @@ def join_characters(words: Iterable[OcrWord], max_gap: float) -> Iterator[OcrWor
         yield joined
 
 
-def _is_continued(one: OcrWord, other: OcrWord, max_gap: float) -> bool:
-    """Return whether a word continues the one before it. Two words in Latin letters do not."""
-    if one.line != other.line or (one.text[-1].isascii() and other.text[0].isascii()):
+def _is_continued(one: OcrWord, other: OcrWord, max_gap: float, max_letter_gap: float) -> bool:
+    """Return whether a word continues the one before it."""
+    if one.line != other.line:
         return False
-    gap = other.left - (one.left + one.width)
-    return gap < max_gap * max(one.height, other.height)
+    is_latin = one.text[-1].isascii() and other.text[0].isascii()
+    gap = (other.left - one.left - one.width) / max(one.height, other.height)
+    return gap <= max_letter_gap if is_latin else gap < max_gap
 
 
 def remaining_seconds(deadline: float) -> float:

@@ -17,7 +17,7 @@ from ingestion.reading.images.normalise.picture import darken_faint_print, level
 from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.quality import is_degraded
 from ingestion.reading.images.render import GreyArray, PageRaster
-from ingestion.reading.languages import UNKNOWN
+from ingestion.reading.languages import UNKNOWN, UNSPACED
 from ingestion.reading.results import CorrectionKind, PageReading
 
 from .engines import (
@@ -43,7 +43,7 @@ FIRST_PASS_TIME_SHARE = 0.6  # of a page's time; the rest is for a pass at low r
 MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pass
 # Mean confidence, 0 to 100, of a page that was read in another script: from which on its script is
 # confirmed, and from which on no other language of the script is tried
-MIN_CONFIDENCE_OF_SCRIPT, MIN_CONFIDENCE_OF_LANGUAGE = 50.0, 60.0
+MIN_CONFIDENCE_OF_SCRIPT, MIN_CONFIDENCE_OF_LANGUAGE = 50.0, 75.0
 MIN_GAIN = 1.1  # in characters of high confidence, of the page as it was scanned
 MIN_COUNTED_WORD_LETTERS = 3
 # Words from this length on show by their shape whether a page lies on its side.
@@ -163,6 +163,17 @@ class PagePasses:
                 break  # the results of the passes before remain
         best = _best_of(passes)
         return self._read_in_its_language(best, self._languages) if self._languages else best
+
+    def identify_again(self, words: Sequence[OcrWord]) -> None:
+        """Tell Japanese from Chinese by the words of the second engine.
+
+        Data of Chinese has no kana, so that a page in Japanese looks like Chinese.
+        """
+        if self._languages is None or self.found.language not in UNSPACED:
+            return
+        found = self._languages.identify_by_script(words)
+        if found.language in UNSPACED and found.language in self._languages.languages:
+            self.found = found
 
     @property
     def _remaining(self) -> float:

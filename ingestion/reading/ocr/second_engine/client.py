@@ -2,18 +2,23 @@
 
 import socket
 import time
+from collections.abc import Iterable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
 
 from ingestion.reading.images.render import GreyArray
+from ingestion.reading.languages import has_east_asian_characters
 from ingestion.reading.ocr.engines import OcrFailed, OcrTimeout, OcrWord
+from ingestion.reading.ocr.page_language import UNSPACED_WORD_GAP, join_characters
 
 from .launch import SOCKET_NAME
 from .protocol import MAX_RESPONSE_BYTES, READY, LineWord, PageRequest, PageResponse
 
 CONNECT_PAUSE_SECONDS = 0.1
+# Between letters or digits of one word in a line of Chinese or Japanese, in heights of the line.
+MAX_LETTER_GAP = 0.12
 MAX_CONNECT_SECONDS = 10.0  # that the process takes to start, on a busy machine
 
 
@@ -61,9 +66,9 @@ class SecondEngine:
             raise OcrFailed(f"the second OCR engine failed: {response.error}")
         self.note = response.version
         return [
-            _to_word(word, number)
+            word
             for number, line in enumerate(response.lines, start=1)
-            for word in line
+            for word in _to_words(line, number)
         ]
 
     def _connect(self, deadline: float) -> Connection:
@@ -85,6 +90,14 @@ def _wait(connection: Connection, deadline: float) -> None:
     """Wait until the engine sends something. Raises OcrTimeout."""
     if not connection.poll(max(deadline - time.monotonic(), 0.0)):
         raise OcrTimeout
+
+
+def _to_words(line: Sequence[LineWord], number: int) -> Iterable[OcrWord]:
+    """Return the words of a line. In a line of Chinese or Japanese, each character is a word."""
+    words = [_to_word(word, number) for word in line]
+    if not any(has_east_asian_characters(word.text) for word in line):
+        return words
+    return join_characters(words, UNSPACED_WORD_GAP, MAX_LETTER_GAP)
 
 
 def _to_word(word: LineWord, line: int) -> OcrWord:

@@ -133,6 +133,12 @@ def test_characters_of_a_line_are_joined_to_words_up_to_a_gap():
     ]
 
 
+def test_digits_between_the_characters_of_a_line_are_joined_if_they_touch_each_other():
+    line = [word("番", 0), word("号", 24), word("4", 48, 10), word("1", 59, 10), word("2", 80, 10)]
+    assert [each.text for each in join_characters(line, 0.7, 0.12)] == ["番号41", "2"]
+    assert [each.text for each in join_characters(line, 0.7)] == ["番号4", "1", "2"]
+
+
 def test_a_language_without_data_is_a_fault_of_the_installation():
     with pytest.raises(LookupError, match="tlh"):
         LanguageEngines("auto", "eng+tlh")

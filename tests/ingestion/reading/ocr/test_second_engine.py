@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pypdfium2
 import pytest
 import reportlab
 from PIL import Image, ImageDraw, ImageFont
@@ -23,6 +24,7 @@ from ingestion.reading.ocr.second_engine.launch import (
 )
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading
+from samples.layouts.translated import make_translated_specimen
 
 FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
 SENTENCES = (
@@ -213,6 +215,24 @@ async def test_without_the_engine_a_page_is_read_by_tesseract_and_says_so(limits
             reading = await read(reader, tmp_path, grain=20.0)
     assert "without the second engine" in reading.engine
     assert reading.pages[0].words
+
+
+@pytest.mark.slow
+async def test_characters_of_japanese_become_words_and_the_page_is_in_japanese(limits, tmp_path):
+    """The first data that is tried for Han characters is that of Chinese, which has no kana."""
+    licence = make_translated_specimen("jpn", "medical-licence", "plain", 3)
+    path = tmp_path / "licence.png"
+    with pypdfium2.PdfDocument(licence.content) as document:
+        document[0].render(scale=200 / 72).to_pil().convert("L").save(path, dpi=(200, 200))
+    async with Reader(replace(limits, languages="eng+jpn+chi_sim")) as reader:
+        reading = await reader.read(path, "0" * 64)
+    (page,) = reading.pages
+    assert "rapidocr" in reading.engine
+    assert page.language == "jpn"
+    words = [word.text for word in page.words]
+    assert any(licence.values["licence_number"] in word for word in words)
+    name = licence.values["person"].replace(" ", "")
+    assert any(name in word for word in words)
 
 
 def wait_for_lock(folder):
