@@ -21,7 +21,12 @@ from api.schemas import (
     SiteOut,
     make_responses,
 )
-from ingestion.documents.portal_sources import SiteSourceKind, describe_source
+from ingestion.documents.portal_sources import (
+    SiteSourceKind,
+    SourceStatus,
+    describe_source,
+    describe_sources,
+)
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import portal_pull
 from ingestion.intake.portal_pull import NothingToPull, PortalUnavailable
@@ -40,7 +45,9 @@ SiteId = Annotated[str, Field(max_length=60, pattern=NO_NUL)]
 def list_sites(request: ApiRequest, response: HttpResponse, query: Query[Cursor]) -> SiteList:
     """Return one page of the sites that the token can see."""
     page = paginate(request, response, visibility.list_visible_sites(request.auth), query)
-    return SiteList(items=[_describe_site(request, site) for site in page.rows], next=page.next)
+    sources = describe_sources(page.rows)
+    items = [_describe_site(request, site, sources[site.pk]) for site in page.rows]
+    return SiteList(items=items, next=page.next)
 
 
 @router.get(
@@ -51,7 +58,8 @@ def list_sites(request: ApiRequest, response: HttpResponse, query: Query[Cursor]
 )
 def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
     """Return one site. Responds with problem 404 if the token cannot see it."""
-    return _describe_site(request, _find_site(request, site_id))
+    site = _find_site(request, site_id)
+    return _describe_site(request, site, describe_source(site))
 
 
 @router.get(
@@ -128,8 +136,7 @@ def _find_site(request: ApiRequest, site_id: str) -> Site:
     return site
 
 
-def _describe_site(request: HttpRequest, site: Site) -> SiteOut:
-    status = describe_source(site)
+def _describe_site(request: HttpRequest, site: Site, status: SourceStatus) -> SiteOut:
     return SiteOut(
         site_id=site.site_id,
         name=site.name,

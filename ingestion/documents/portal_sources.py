@@ -9,10 +9,11 @@ due, so the first one is used again as soon as it responds.
 The breakers are moved by `dispatch.portal_limit_rows`, which records each change of the source.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain
 from urllib.parse import urlsplit
 
 from django.db.models import Q, QuerySet
@@ -45,8 +46,12 @@ class SourceStatus:
 
 def list_sources(portal: Portal) -> list[Portal]:
     """Return the portal and its mirrors in order. Mirrors that nobody approved are left out."""
-    mirrors = portal.mirrors.order_by("mirror_order", "pk")
-    return [portal, *(mirror for mirror in mirrors if is_approved(mirror))]
+    return [portal, *_in_order(portal.mirrors.all())]
+
+
+def _in_order(mirrors: "QuerySet[Portal]") -> Iterator[Portal]:
+    """Yield the mirrors that a second person approved, in their order."""
+    return filter(is_approved, mirrors.order_by("mirror_order", "pk"))
 
 
 def is_approved(portal: Portal) -> bool:
@@ -110,18 +115,44 @@ def make_mirror_address(url: str, portal: Portal, mirror: Portal) -> str:
 
 
 def describe_source(site: Site) -> SourceStatus:
-    """Return where the documents of the site come from at the moment.
+    """Return where the documents of the site come from at the moment."""
+    return describe_sources([site])[site.pk]
 
-    One query if the portal responds, and three otherwise.
+
+def describe_sources(sites: Iterable[Site]) -> dict[int, SourceStatus]:
+    """Return where the documents of sites come from at the moment, by primary key of the site.
+
+    One query if all portals respond, and three otherwise.
     """
-    portal = site.portal
-    down = PortalLimitState.objects.down().filter(portal=portal).first()
-    if down is None:
-        return SourceStatus(SiteSourceKind.PORTAL, portal, portal)
-    sources = list_sources(portal)
-    active = find_active_source(sources, find_limit_states(sources))
-    kind = SiteSourceKind.MIRROR if active else SiteSourceKind.UPLOAD
-    return SourceStatus(kind, portal, active, down.next_probe_at)
+    sites = list(sites)
+    rows = PortalLimitState.objects.down().filter(portal__in={site.portal_id for site in sites})
+    down = {row.portal_id: row for row in rows}
+    active = find_active_mirrors(down)
+    found = {}
+    for site in sites:
+        portal, state = site.portal, down.get(site.portal_id)
+        if state is None:
+            found[site.pk] = SourceStatus(SiteSourceKind.PORTAL, portal, portal)
+            continue
+        mirror = active.get(portal.pk)
+        kind = SiteSourceKind.MIRROR if mirror else SiteSourceKind.UPLOAD
+        found[site.pk] = SourceStatus(kind, portal, mirror, state.next_probe_at)
+    return found
+
+
+def find_active_mirrors(portals: Collection[int]) -> dict[int, Portal]:
+    """Return the mirrors that are asked while these portals do not respond, by their primary keys.
+
+    A portal without a mirror that responds is left out. Two queries, or none without portals.
+    """
+    if not portals:
+        return {}
+    mirrors: dict[int | None, list[Portal]] = {portal: [] for portal in portals}
+    for mirror in _in_order(Portal.objects.filter(mirror_of__in=portals)):
+        mirrors[mirror.mirror_of_id].append(mirror)
+    states = find_limit_states(chain.from_iterable(mirrors.values()))
+    active = {portal: find_active_source(mirrors[portal], states) for portal in portals}
+    return {portal: mirror for portal, mirror in active.items() if mirror}
 
 
 def find_sites_to_upload(sites: "QuerySet[Site]") -> "QuerySet[Site]":

@@ -47,7 +47,7 @@ class PortalLine:
 def list_busy_portals() -> list[PortalLine]:
     """Return the portals that receive requests or do not respond.
 
-    Three queries, and two more for each portal that does not respond.
+    Three queries, and two more if a portal does not respond.
 
     Portals that do not respond come first, then those closest to their request limit.
     """
@@ -58,12 +58,17 @@ def list_busy_portals() -> list[PortalLine]:
     portals = [limit_state.portal_id for limit_state in limit_states]
     documents = Document.objects.unsettled().exclude(url="").filter(site__portal__in=portals)
     waiting = dict(documents.order_by().values_list("site__portal").annotate(Count("pk")))
-    lines = [_build_line(limit_state, waiting, now) for limit_state in limit_states]
+    down = [row.portal_id for row in limit_states if row.breaker != BreakerState.CLOSED]
+    active = portal_sources.find_active_mirrors(down)
+    lines = [
+        _build_line(limit_state, waiting, active.get(limit_state.portal_id), now)
+        for limit_state in limit_states
+    ]
     return sorted(lines, key=lambda line: (line.next_probe_at is None, -line.used))
 
 
 def _build_line(
-    limit_state: PortalLimitState, waiting: Mapping[int, int], now: float
+    limit_state: PortalLimitState, waiting: Mapping[int, int], mirror: Portal | None, now: float
 ) -> PortalLine:
     portal = limit_state.portal
     numbers = [site.site_id for site in portal.sites.all()]
@@ -78,12 +83,5 @@ def _build_line(
         used=limit_state.used(now),
         waiting=waiting.get(portal.pk, 0),
         next_probe_at=limit_state.next_probe_at if is_down else None,
-        fallback=_find_fallback(portal) if is_down else "",
+        fallback=mirror.key if mirror else "",
     )
-
-
-def _find_fallback(portal: Portal) -> str:
-    """Return the key of the mirror that is asked while the portal does not respond, or ""."""
-    sources = portal_sources.list_sources(portal)
-    active = portal_sources.find_active_source(sources, portal_sources.find_limit_states(sources))
-    return active.key if active else ""
