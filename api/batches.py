@@ -169,8 +169,8 @@ def retry_batch(request: ApiRequest, response: HttpResponse, reference: Path[Ref
 
     The batch keeps its state, and the status is 202 until these documents are settled.
     """
-    token, key = request.auth, keys.read_key(request)
-    batch = find_batch(token, reference)
+    token = request.auth
+    batch, key = find_batch(token, reference), keys.read_key(request)
     body = request_bodies.validate(BatchRetryIn, request_bodies.read_json(request))
     is_operator = token.user is not None and token.user.has_perm("ingestion.retry_document")
     if batch.submitted_as != token.owner and not (token.may(TokenScope.OPERATE) and is_operator):

@@ -108,7 +108,6 @@ SLOW_ON_SQLITE = [
     HERE / "ingestion" / "review" / "test_decisions.py",
     HERE / "ingestion" / "review" / "test_redactions.py",
     HERE / "ingestion" / "storage" / "test_object_locks.py",
-    HERE / "config" / "test_upgrade_to_outbox.py",
     HERE / "ingestion" / "test_extractions.py",
     HERE / "sites" / "test_export_audit.py",
 ]

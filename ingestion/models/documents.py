@@ -427,9 +427,11 @@ class Document(RecordedRow):
 
     @property
     def type_name(self) -> str:
-        """Return the name of the type. A file that was divided has none of its own."""
+        """Return the name of the type. A file that was divided, or may be, has none of its own."""
         if self.state == DocumentState.DIVIDED:
             return "File with several documents"
+        if self.state == DocumentState.IN_REVIEW and self.code == "MULTIPLE_DOCUMENTS":
+            return "File that may contain several documents"
         kind = TYPES.get(self.document_type)
         return kind.name if kind else "Document"
 

@@ -139,7 +139,7 @@ PAGES = {
     "ops_jobs": _page(ROLES - {QA, AUDITOR}),
     "ops_job": _page(ROLES - {QA, AUDITOR}),
     "ops_job_new": _form({AFFAIRS, OPS, ADMIN}),  # the verification of the archive
-    "ops_job_file": _page({LEAD, ADMIN}),  # the result of an assessment
+    "ops_job_file": _page({LEAD}),  # the result of an assessment
     "ops_job_cancel": _post(OPERATORS),
     "ops_stuck": _page(OPERATORS),
     "ops_retry": _post(OPERATORS),

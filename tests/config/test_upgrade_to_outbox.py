@@ -19,6 +19,7 @@ from ingestion.operations import alerts
 from ingestion.storage import object_locks
 from sites import account_notices
 from tests.audit.support import write
+from tests.config.upgrades import CANNOT_MIGRATE_BACK
 from tests.factories import make_user
 from tests.ingestion.receivers import webhook
 
@@ -28,7 +29,11 @@ BEFORE = [
     ("ingestion", "0025_post_plain_labels"),
 ]
 SIDE_BY_SIDE = [("audit", "0016_pre_jobs_on_request"), *BEFORE[1:]]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.slow,
+    pytest.mark.skipif(connection.vendor == "sqlite", reason=CANNOT_MIGRATE_BACK),
+]
 NOW = timezone.now()
 
 
@@ -192,7 +197,6 @@ def leave_lock_changes(old):
     return check
 
 
-@pytest.mark.slow
 def test_what_the_release_before_left_waiting_is_delivered(old, settings, tmp_path):
     settings.SITE_URL = "https://ledger.example.org"
     settings.AUDIT_KEY_FILE, settings.ANCHOR_DIR = tmp_path / "audit.pem", tmp_path / "anchors"
@@ -204,7 +208,6 @@ def test_what_the_release_before_left_waiting_is_delivered(old, settings, tmp_pa
     assert list(OutboxMessage.objects.values_list("state", flat=True)) == ["dead"]
 
 
-@pytest.mark.slow
 def test_new_code_works_beside_the_old_before_the_upgrade_ends(old, settings):
     migrate(SIDE_BY_SIDE)
     settings.ALERT_EMAILS = ["ops@example.org"]

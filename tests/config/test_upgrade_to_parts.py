@@ -6,11 +6,16 @@ from django.db.migrations.executor import MigrationExecutor
 
 from ingestion.documents import division
 from ingestion.models import Document
+from tests.config.upgrades import CANNOT_MIGRATE_BACK
 from tests.factories import make_filed, make_site
 
 BEFORE = [("ingestion", "0031_post_join_learning")]
 SIDE_BY_SIDE = [*BEFORE, ("ingestion", "0033_pre_separator_sheets")]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.slow,
+    pytest.mark.skipif(connection.vendor == "sqlite", reason=CANNOT_MIGRATE_BACK),
+]
 NEW_COLUMNS = ("part_of_id", "first_page", "last_page", "region")
 
 
