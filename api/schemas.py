@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, computed_field
 from api.http.paging import MAX_ROW_NUMBER, NO_NUL
 from audit.background_jobs import AuditJob
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
+from ingestion import job_kinds
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.documents.portal_sources import SiteSourceKind
 from ingestion.intake.submission_schemas import (
@@ -334,7 +335,10 @@ class JobIn(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    kind: Annotated[str, Field(max_length=40, pattern=NO_NUL)]
+    kind: Annotated[
+        str,
+        Field(max_length=40, pattern=NO_NUL, json_schema_extra={"enum": sorted(job_kinds.KINDS)}),
+    ]
     parameters: dict[str, Any] = {}
     priority: Priority = 5
 

@@ -99,11 +99,10 @@ PersonOrName = Annotated[
 ]
 
 
-def _check_stored_name(person: DeclaredPerson | None) -> DeclaredPerson | None:
-    """Raise ValueError if the name is too long to be stored with a document of a manifest."""
-    if person and len(person.name) > MAX_STORED_NAME_CHARACTERS:
-        raise ValueError(f"the name has more than {MAX_STORED_NAME_CHARACTERS} characters")
-    return person
+class StoredPerson(DeclaredPerson):
+    """The person whose document it is, whose name is stored with a document of a manifest."""
+
+    name: Annotated[PersonName, Field(min_length=1, max_length=MAX_STORED_NAME_CHARACTERS)]
 
 
 def _find_declared_language(code: str) -> str:
@@ -160,7 +159,7 @@ class ManifestLineV21(ManifestLineV20):
 
     schema_version: Literal["v2.1"]  # type: ignore[assignment] # each version has its own
     language: Language = ""
-    person: Annotated[DeclaredPerson | None, AfterValidator(_check_stored_name)] = None
+    person: StoredPerson | None = None
     version: DocumentVersion = ""
 
     def as_line(self) -> ManifestLine:

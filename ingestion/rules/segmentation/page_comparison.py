@@ -214,8 +214,17 @@ def _find_row(letters: str, rows: Sequence[str]) -> int:
 
 def _have_same_size(page: PageReading, other: PageReading) -> bool:
     """Return whether two pages have the same size, even if one of them is turned."""
-    pairs = zip(sorted((page.width, page.height)), sorted((other.width, other.height)), strict=True)
+    pairs = zip(_measure_sides(page), _measure_sides(other), strict=True)
     return all(abs(one - two) < _MAX_SIZE_DIFFERENCE for one, two in pairs)
+
+
+def _measure_sides(page: PageReading) -> list[float]:
+    """Return the shorter and the longer side of the original page, in points.
+
+    A page that was turned or straightened is larger than its original.
+    """
+    original = page.page_map or page
+    return sorted((original.width, original.height))
 
 
 def _follows_section(one: PageEvidence, earlier: Iterable[PageEvidence]) -> bool:

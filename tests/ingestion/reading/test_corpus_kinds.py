@@ -25,7 +25,7 @@ CODES = {
 DRAWN = {"ocrmypdf__acroform.pdf"}  # born digital, and its letters are a picture
 ACTIVE = {
     "attachment": {"embedded-file"},
-    "portfolio": {"embedded-file", "javascript"},
+    "portfolio": {"portfolio", "javascript"},
     "javascript": {"javascript"},
 }
 
