@@ -23,13 +23,14 @@ MAX_VERSION_CHARACTERS = 40
 Model = TypeVar("Model")
 
 # The ledger contains text in Unicode normal form C. File systems and keyboards write other forms.
+# It is the last annotation of a field: a pattern behind it would be missing in the JSON schema.
 NormalizedText = BeforeValidator(
     lambda value: unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 )
 # Text without control characters: PostgreSQL stores no NUL, and a name has no line breaks.
 PRINTABLE_PATTERN = r"^[^\x00-\x1f\x7f]*$"
 PersonName = Annotated[
-    str, NormalizedText, Field(max_length=MAX_NAME_CHARACTERS, pattern=PRINTABLE_PATTERN)
+    str, Field(max_length=MAX_NAME_CHARACTERS, pattern=PRINTABLE_PATTERN), NormalizedText
 ]
 
 
@@ -77,12 +78,12 @@ class DeclaredPerson(BaseModel):
     name: Annotated[PersonName, Field(min_length=1)]
     role: Annotated[
         str,
-        NormalizedText,
         Field(
             max_length=MAX_ROLE_CHARACTERS,
             pattern=PRINTABLE_PATTERN,
             description="In the study, such as principal investigator.",
         ),
+        NormalizedText,
     ] = ""
 
 
@@ -124,12 +125,12 @@ Language = Annotated[
 ]
 DocumentVersion = Annotated[
     str,
-    NormalizedText,
     Field(
         max_length=MAX_VERSION_CHARACTERS,
         pattern=PRINTABLE_PATTERN,
         description="The version of the document, such as 3.0.",
     ),
+    NormalizedText,
 ]
 
 
@@ -139,9 +140,9 @@ class ManifestLineV20(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     schema_version: Literal["v2.0"]
-    site_id: Annotated[str, NormalizedText, Field(min_length=1, max_length=60)]
+    site_id: Annotated[str, Field(min_length=1, max_length=60), NormalizedText]
     doc_id: Annotated[
-        str, NormalizedText, Field(min_length=1, max_length=120, pattern=r"^[\w.@:+ -]+$")
+        str, Field(min_length=1, max_length=120, pattern=r"^[\w.@:+ -]+$"), NormalizedText
     ]
     url: Annotated[str, Field(min_length=1, max_length=2000, pattern=PRINTABLE_PATTERN)]
     document_type: Annotated[str, Field(max_length=40)] = ""
