@@ -103,7 +103,11 @@ PersonOrName = Annotated[
 class StoredPerson(DeclaredPerson):
     """The person whose document it is, whose name is stored with a document of a manifest."""
 
-    name: Annotated[PersonName, Field(min_length=1, max_length=MAX_STORED_NAME_CHARACTERS)]
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=MAX_STORED_NAME_CHARACTERS, pattern=PRINTABLE_PATTERN),
+        NormalizedText,
+    ]
 
 
 def _find_declared_language(code: str) -> str:

@@ -190,7 +190,7 @@ def test_without_javascript_a_saved_file_can_be_removed(signed_in, mara, files):
     page = signed_in(mara, java_script_enabled=False)
     page.goto("/packets/new/")
     page.locator("#file-0").set_input_files(files[0])
-    page.locator("#file-1").set_input_files({"name": "a.docx", "mimeType": "x/y", "buffer": b"x"})
+    page.locator("#file-1").set_input_files({"name": "a.xlsx", "mimeType": "x/y", "buffer": b"x"})
     page.get_by_role("button", name="Send packet").click()
     page.get_by_role("button", name="Remove scan_01.pdf").click()
     expect(page.locator(".sl-row")).to_have_count(0)
