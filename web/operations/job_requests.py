@@ -44,11 +44,17 @@ class JobForm(PlainForm):
 class ArchiveVerificationForm(JobForm):
     """The parameters of `job_kinds.ArchiveParameters`."""
 
-    rolling = forms.BooleanField(
-        label=gettext_lazy("Only today's part"),
-        required=False,
-        help_text=gettext_lazy("Otherwise every file of the archive is read."),
+    part = forms.ChoiceField(
+        label=gettext_lazy("Files to read"),
+        choices=[
+            ("all", gettext_lazy("All files")),
+            ("today", gettext_lazy("Today's part, so that each file is read once a month")),
+        ],
     )
+
+    def get_parameters(self) -> dict[str, Any]:
+        """Return whether only today's part is read."""
+        return {"rolling": self.cleaned_data["part"] == "today"}
 
 
 class AssessmentForm(JobForm):

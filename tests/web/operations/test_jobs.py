@@ -86,7 +86,7 @@ def test_a_verification_of_the_archive_is_requested_on_a_page_and_shows_its_resu
     assert "Verification of the archive" in offered
     assert "/admin/ops/jobs/new/backup/" in offered
     assert "/admin/ops/jobs/new/assess_corpus/" not in offered
-    page = fill_form(olu, "verify_archive", rolling="on")
+    page = fill_form(olu, "verify_archive", part="today")
     job = page.context["job"]
     assert (job.kind, len(job.arguments["parts"]) < 256) == ("verify_archive", True)
     assert list_entries(f"job:{job.pk}")[0].event == "job.requested"
@@ -95,7 +95,7 @@ def test_a_verification_of_the_archive_is_requested_on_a_page_and_shows_its_resu
 
 
 def test_a_form_that_is_sent_twice_requests_one_job(olu):
-    fields = {"request_key": "6f1f2c4e-6f0c-4d8a-8d6b-0f6b1a1c2d3e"}
+    fields = {"request_key": "6f1f2c4e-6f0c-4d8a-8d6b-0f6b1a1c2d3e", "part": "all"}
     first, second = (olu.post("/admin/ops/jobs/new/verify_archive/", fields) for _ in range(2))
     assert first.url == second.url
     assert background_jobs.list_jobs().count() == 1
