@@ -38,9 +38,7 @@ def _describe_verification(result: Mapping[str, Any]) -> Facts:
     yield _("Files read"), result["files"]
     for fault, label in FAULTS.items():
         if count := result.get(str(fault)):
-            yield str(label), count
-    for fault, names in result["named"].items():
-        yield str(FAULTS[ArchiveFault(fault)]), " ".join(names)
+            yield str(label), f"{count}: {' '.join(result['named'][fault])}"
 
 
 def _describe_backup(result: Mapping[str, Any]) -> Facts:
