@@ -136,9 +136,12 @@ def submit_until_one_host_takes_all(submit_batch, workers):
     """Submit small batches until the workers of one host took several in a row.
 
     Returns False if they never do. On a busy machine, a host may be too slow for some batches.
+    A batch is submitted when all workers are idle: a worker that is still ending the shift of the
+    batch before counts as busy, so that the next host takes the new batch, which is right.
     """
     in_a_row = 0
     for _ in range(MAX_SMALL_BATCHES):
+        eventually(lambda: not WorkerHost.objects.filter(at_work__gt=0).exists())
         batch = submit_batch()
         Portal.objects.update(rate_per_second=1, burst=1)
         pids = find_workers_until_completed(batch)
