@@ -181,10 +181,13 @@ class Tesserocr:
         self._api.SetImage(Image.fromarray(grey))
         self._api.SetSourceResolution(dpi)
         # The time limit does not interrupt layout analysis, which `limit_page_time` bounds.
-        if not self._api.Recognize(int(seconds * 1000)):
-            is_timeout = time.monotonic() - began >= seconds
-            raise OcrTimeout if is_timeout else OcrFailed("OCR failed")
-        return list(parse_tsv(self._api.GetTSVText(0)))
+        try:
+            if not self._api.Recognize(int(seconds * 1000)):
+                is_timeout = time.monotonic() - began >= seconds
+                raise OcrTimeout if is_timeout else OcrFailed("OCR failed")
+            return list(parse_tsv(self._api.GetTSVText(0)))
+        finally:
+            self._api.Clear()  # Otherwise the image and its results stay in memory.
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +215,10 @@ def detect_script(name: str, grey: GreyArray, dpi: int, seconds: float) -> Detec
         return None
     api.SetImage(Image.fromarray(grey))
     api.SetSourceResolution(dpi)
-    found = api.DetectOrientationScript()
+    try:
+        found = api.DetectOrientationScript()
+    finally:
+        api.Clear()
     if found is None:
         return None
     rotation = -int(found["orient_deg"]) % 360
