@@ -55,7 +55,8 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
         options.keep.write_text(json.dumps(mixed, indent=1))
     names = [Path(each).stem for each in good]
     own: dict[str, Any] = {"against": f"the {sound} sound documents alone"}
-    note = f"in {mixed['seconds']:.0f} s; alone {alone['seconds']:.0f} s"
+    engines = "Tesseract alone" if options.one_engine else "both engines"
+    note = f"in {mixed['seconds']:.0f} s; alone {alone['seconds']:.0f} s; {engines}"
     yield Row(
         what=f"files of {len(hostile)} hostile and {sound} sound ones without a settled state",
         ours=mixed["unsettled"],
