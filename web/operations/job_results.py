@@ -38,7 +38,9 @@ def _describe_verification(result: Mapping[str, Any]) -> Facts:
     yield _("Files read"), result["files"]
     for fault, label in FAULTS.items():
         if count := result.get(str(fault)):
-            yield str(label), f"{count}: {' '.join(result['named'][fault])}"
+            names = result["named"][fault]
+            rest = " …" if count > len(names) else ""
+            yield str(label), f"{count}: {' '.join(names)}{rest}"
 
 
 def _describe_backup(result: Mapping[str, Any]) -> Facts:
