@@ -35,6 +35,7 @@ from .passes import OcrPass, PagePasses, read_again, read_below_stamps, read_unc
 from .second_engine.client import SecondEngine
 from .second_pass import run_second_pass
 from .stamps import find_scanned_stamps
+from .word_corrections import correct_words, drop_drawn_words
 
 SECOND_ENGINE_CANNOT_READ = frozenset({"rus", "kor"})  # and no other language with their scripts
 # On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
@@ -88,9 +89,10 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     best = read_below_stamps(best, engine, deadline)
     if second_engine and passes.found.language not in SECOND_ENGINE_CANNOT_READ:
         remaining = remaining_seconds(deadline)
-        best = read_again(raster, best, second_engine)
+        best = read_again(raster, best, second_engine).in_rows()
         passes.identify_again(best.words)
         deadline = time.monotonic() + remaining  # the wait does not shorten the search of stamps
+    best = replace(best, words=correct_words(best.words, passes.found.language))
     found = _search_page(raster, page.text, best, engine, deadline, stages)
     return replace(
         found, language=passes.found.language, is_language_missing=passes.found.is_missing
@@ -123,10 +125,11 @@ def _search_page(
         Stage.OMITTED_WORDS,
         lambda: run_second_pass(variant.raster, best.words, first, marks, engine, deadline),
     ) or (best.words, [])
-    words, text = _add_words(ocr_words, dpi, variant.page.words, text)
+    squares = run(Stage.CHECK_BOXES, lambda: find_empty_squares(variant.raster)) or ()
+    found_words = drop_drawn_words(ocr_words, dpi, squares)
+    words, text = _add_words(found_words, dpi, variant.page.words, text)
     words, text = _add_words(omitted, dpi, words, text)
     uncovered = best.uncovered if words == first else measure_uncovered_share(variant.flat, words)
-    squares = run(Stage.CHECK_BOXES, lambda: find_empty_squares(variant.raster))
     forms = None
     if may_be_form(text):
         forms = run(Stage.FORM, lambda: find_form(words, lambda: variant.raster))
@@ -137,7 +140,7 @@ def _search_page(
         text=text,
         words=words,
         marks=marks,
-        empty_squares=squares or (),
+        empty_squares=squares,
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(min(dpi, raster.dpi)),

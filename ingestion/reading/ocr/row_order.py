@@ -2,22 +2,26 @@
 
 Tesseract follows the columns of a table without rules, and of a form whose values stand far from
 their captions. Such cells are short lines with much space above and below them, and the cells of a
-row are level. Lines of a text in columns are close to each other, and keep their order.
+row are level. Lines of a text in columns are close to each other, and keep their order. If a page
+without such columns has a line that was read after one below it, its lines are put in order from
+top to bottom.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import combinations, groupby
 from statistics import fmean, median
 
 from .engines import OcrWord
 from .small_print import BLOCKS_PER_AREA
 
 MIN_PITCH_HEIGHTS = 1.6  # between a cell and the lines above and below it, in its own height
+MAX_HEIGHT_RATIO = 1.25  # of a line's height to that of the page's words
 MAX_OFFSET_HEIGHTS = 0.5  # between the levels of the cells of a row
 MAX_FIRST_WORDS = 12  # of a cell that has another one to its right; a line of a text has more
 MIN_ROWS = 3  # that are read column by column, of a page that is changed
 MAX_LINES = 400  # of a page that is searched
+MIN_SHARED_WIDTH = 0.5  # of the narrower one of two lines, one of which is above the other
 MIN_SLOPE_WORDS = 3  # of a line from which the slope of the page is measured
 
 
@@ -30,9 +34,11 @@ class _Line:
     height: float
 
     @classmethod
-    def of(cls, words: Sequence[OcrWord], slope: float) -> "_Line":
+    def of(cls, words: Sequence[OcrWord], slope: float, usual_height: float) -> "_Line":
+        """Return a line. Its height is limited, because some boxes are higher than the print."""
         level = fmean(_middle(word) - slope * (word.left + word.width / 2) for word in words)
-        return cls(words, level, median(word.height for word in words))
+        max_height = MAX_HEIGHT_RATIO * usual_height
+        return cls(words, level, min(median(word.height for word in words), max_height))
 
     @property
     def left(self) -> int:
@@ -56,7 +62,8 @@ def order_rows(words: Sequence[OcrWord], width: int, height: int) -> list[OcrWor
     if not MIN_ROWS <= len(groups) <= MAX_LINES:
         return list(words)
     slope = _measure_slope(groups)
-    lines = [_Line.of(group, slope) for group in groups]
+    usual_height = median(word.height for word in words)
+    lines = [_Line.of(group, slope, usual_height) for group in groups]
     fold = width / 2 if _is_folded(lines, width, height) else None
     cells = [line for line in lines if _is_apart(line, lines)]
     following: dict[int, _Line] = {}
@@ -69,15 +76,35 @@ def order_rows(words: Sequence[OcrWord], width: int, height: int) -> list[OcrWor
     moved = [
         before for before, after in following.items() if places[id(after)] != places[before] + 1
     ]
-    if len(moved) < MIN_ROWS:
-        return list(words)
-    ordered: list[OcrWord] = []
-    for line in lines:
-        cell_of_row: _Line | None = None if id(line) in preceding else line
-        while cell_of_row is not None:
-            ordered += cell_of_row.words
-            cell_of_row = following.get(id(cell_of_row))
-    return ordered
+    columns = [line for line in lines if not any(line is cell for cell in cells)]
+    beside = [(line, _find_next(line, columns, fold)) for line in columns]
+    in_columns = sum(
+        other is not None and places[id(other)] != places[id(line)] + 1 for line, other in beside
+    )
+    if len(moved) < max(MIN_ROWS, in_columns):
+        following, preceding = {}, {}
+    rows = [list(_follow(line, following)) for line in lines if id(line) not in preceding]
+    if in_columns < MIN_ROWS and any(_is_above(row, other) for other, row in combinations(rows, 2)):
+        rows.sort(key=lambda row: (row[0].sheet_page, row[0].level))
+    return [word for row in rows for line in row for word in line.words]
+
+
+def _follow(line: _Line, following: Mapping[int, _Line]) -> Iterator[_Line]:
+    cell: _Line | None = line
+    while cell is not None:
+        yield cell
+        cell = following.get(id(cell))
+
+
+def _is_above(row: Sequence[_Line], other: Sequence[_Line]) -> bool:
+    """Return whether a row is above another one, and most of the narrower one is in its column."""
+    if row[0].sheet_page != other[0].sheet_page:
+        return False
+    lefts, rights = (row[0].left, other[0].left), (row[-1].right, other[-1].right)
+    shared = min(rights) - max(lefts)
+    narrower = min(right - left for left, right in zip(lefts, rights, strict=True))
+    pitch = max(row[0].height, other[0].height)
+    return shared > MIN_SHARED_WIDTH * narrower and row[0].level < other[0].level - pitch
 
 
 def _middle(word: OcrWord) -> float:

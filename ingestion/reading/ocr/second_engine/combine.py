@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
+from unicodedata import combining, normalize
 
 from rapidfuzz.distance import Levenshtein
 
@@ -18,7 +19,10 @@ from ingestion.reading.ocr.engines import MIN_WORD_CONFIDENCE, OcrWord
 
 DISPUTED_CONFIDENCE = 60.0  # 0 to 100, below `engines.MIN_WORD_CONFIDENCE`
 MIN_DISPUTE_CONFIDENCE = 40.0  # of a reading that can dispute another one; less is noise
+MIN_PLAIN_CONFIDENCE = 95.0  # of a word of Tesseract without the diacritics of the other reading
 MIN_SIMILARITY = 0.5  # of two readings of a line, 0 to 1; below, they cannot be aligned
+MAX_BORDER_SHIFT = 2  # characters between a border of words and the blank that belongs to it
+MAX_LATIN_1 = 0xFF  # the last letter of ISO 8859-1
 
 _DIGIT = re.compile(r"\d")
 _SIGNS = re.compile(r"[^\w]|_")
@@ -87,9 +91,28 @@ def _split_like(words: Sequence[str], text: str) -> list[str]:
         if end < len(plain):
             block = next(each for each in blocks if each.src_end >= end)
             place = min(block.dest_start + end - block.src_start, block.dest_end)
+            before, after = text[start:place][-1:], text[place:].lstrip()[:1]
+            if (before, after) != (plain[end - 1], plain[end]):
+                place = _move_to_blank(text, place, start)
         parts.append(text[start:place].strip())
         start = place
     return parts
+
+
+def _move_to_blank(text: str, place: int, start: int) -> int:
+    """Return the place of the blank nearest to a place in a text, or the place if none is near.
+
+    Where two readings of a letter differ, it is not known to which of two words the letter belongs.
+    """
+    near = sorted(range(-MAX_BORDER_SHIFT, MAX_BORDER_SHIFT + 1), key=abs)
+    return next(
+        (
+            place + shift
+            for shift in near
+            if start < place + shift < len(text) and text[place + shift] == " "
+        ),
+        place,
+    )
 
 
 def _weigh(word: OcrWord, text: str, confidence: float) -> OcrWord:
@@ -97,6 +120,8 @@ def _weigh(word: OcrWord, text: str, confidence: float) -> OcrWord:
     if not text:
         return word
     is_second_surer = confidence >= word.confidence
+    if word.confidence >= MIN_PLAIN_CONFIDENCE and _has_added_diacritics(text, word.text):
+        return word
     chosen = replace(word, text=text, confidence=confidence) if is_second_surer else word
     if _letters(word.text) == _letters(text):
         return chosen
@@ -111,6 +136,19 @@ def _weigh(word: OcrWord, text: str, confidence: float) -> OcrWord:
 def _is_evident(word: OcrWord) -> bool:
     """Return whether a word that only Tesseract read is print, and no line or noise."""
     return word.confidence >= MIN_WORD_CONFIDENCE and bool(_letters(word.text))
+
+
+def _has_added_diacritics(text: str, plain: str) -> bool:
+    """Return whether a text has the letters of a plain one, some with diacritics.
+
+    The second engine takes dust above or below a letter for a diacritic. Those of Western European
+    languages (ISO 8859-1) are more frequent in names than on dust, and do not count.
+    """
+    if text == plain or len(text) != len(plain):
+        return False
+    added = [new for new, old in zip(text, plain, strict=True) if new != old]
+    letters = "".join(each for each in normalize("NFD", text) if not combining(each))
+    return letters == plain and all(ord(each) > MAX_LATIN_1 for each in added)
 
 
 def _letters(text: str) -> str:
@@ -157,8 +195,13 @@ def _order(
         place = above[-1][0] if above else -1.0
         keys.append((place, 1, index))
     numbered = [
-        (key, [replace(word, line=(0, 0, index)) for word in line])
+        (key, [replace(word, line=(_get_block(first, key), 0, index)) for word in line])
         for index, (key, line) in enumerate(zip(keys, combined, strict=True), start=1)
     ]
     numbered += [((places[id(word)], 0, 0), [word]) for word in alone]
     return [word for _, line in sorted(numbered, key=lambda each: each[0]) for word in line]
+
+
+def _get_block(first: Sequence[OcrWord], key: tuple[float, int, int]) -> int:
+    """Return the block of Tesseract's word at the place of a line, which tells pages of a sheet."""
+    return first[max(int(key[0]), 0)].line[0] if first else 0

@@ -55,6 +55,40 @@ def test_pages_side_by_side_on_a_sheet_keep_their_order():
     assert order_rows(on_quarters, *PAGE) == on_quarters
 
 
+def test_a_table_with_words_of_high_boxes_is_in_rows():
+    names, dates = ["Ann Lee", "Bo Li", "Cy Ng", "Di Ro"], ["May", "June", "July", "August"]
+    dates_in_high_boxes = [
+        replace(word, top=word.top - 15, height=50) for word in column(dates, 600, 2, pitch=50)
+    ]
+    found = order_rows([*column(names, 80, 1, pitch=50), *dates_in_high_boxes], *PAGE)
+    assert texts_of(found) == "Ann Lee May Bo Li June Cy Ng July Di Ro August"
+
+
+def test_a_line_that_was_read_behind_those_below_it_moves_before_them():
+    words = [
+        *line_of("Letterhead of the centre", 80, 100, 1),
+        *line_of("has completed the course", 80, 300, 2),
+        *line_of("Good Clinical Practice", 80, 350, 3),
+        *line_of("This certifies that Ann Lee", 80, 200, 4),
+    ]
+    assert texts_of(order_rows(words, *PAGE)) == (
+        "Letterhead of the centre This certifies that Ann Lee has completed the course "
+        "Good Clinical Practice"
+    )
+
+
+def test_lines_in_columns_keep_their_order_if_some_have_space_around_them():
+    text = ["one two three four"] * 8
+    headings = ["Aims", "Scope", "Risks"]
+    words = [
+        *column(headings, 80, 1, pitch=60),
+        *column(text, 80, 2, pitch=27, top=400),
+        *column(headings, 600, 3, pitch=60),
+        *column(text, 600, 4, pitch=27, top=400),
+    ]
+    assert order_rows(words, *PAGE) == words
+
+
 def test_words_that_are_in_rows_already_remain_as_they_are():
     words = [
         word

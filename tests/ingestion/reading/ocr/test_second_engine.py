@@ -64,6 +64,26 @@ def test_blanks_that_the_second_engine_drops_are_kept():
     assert texts(combine_pages(first, second)) == "Continuing review is due"
 
 
+def test_dust_is_no_diacritic_if_tesseract_is_sure_of_the_letter():
+    dusty = read_line("Enzymatiċ Deċember", 100.0)
+    assert texts(combine_pages(read_line("Enzymatic December", 97.0), dusty)) == (
+        "Enzymatic December"
+    )
+    spanish = read_line("rápido Muñoz", 100.0)
+    assert texts(combine_pages(read_line("rapido Munoz", 97.0), spanish)) == "rápido Muñoz"
+    polish = read_line("Wiśniewska", 100.0)
+    assert texts(combine_pages(read_line("Wisniewska", 80.0), polish)) == "Wiśniewska"
+
+
+def test_a_border_between_words_is_at_the_blank_of_the_second_engine():
+    first = read_line("document tot system", 60.0)
+    second = read_line("document for system", 99.0)
+    assert [word.text for word in combine_pages(first, second)] == ["document", "for", "system"]
+    first = read_line("valid tc rsystem", 60.0)
+    second = read_line("valid to system", 99.0)
+    assert [word.text for word in combine_pages(first, second)] == ["valid", "to", "system"]
+
+
 def test_a_number_that_the_engines_read_differently_is_in_doubt():
     first = read_line("due before 11 March 2027", 95.0)
     second = read_line("due before 11 March 2021", 99.0)
