@@ -18,7 +18,7 @@ from .engines import MIN_WORD_CONFIDENCE, OcrWord
 MAX_BAR_WIDTH = 0.4  # of a narrow letter or sign, in its own height
 # In the median height of the words of a page. A piece of a rule is shorter or taller than a letter.
 MIN_LETTER_HEIGHT, MAX_LETTER_HEIGHT = 0.65, 1.5
-MAX_PRINT_HEIGHT = 2.5  # in the same unit, of a word that the engine is unsure of
+MAX_PRINT_HEIGHT = 4.0  # in the same unit, of a word that the engine is unsure of
 MAX_CHECK_BOX_CHARACTERS = 3  # of a word that was read from a check box
 MIN_BARS_PER_RULE = 3  # of letter height, above each other
 MAX_ADDRESS_GAP = 1.0  # between the parts of an e-mail address, in the height of its letters

@@ -84,8 +84,8 @@ def test_a_rule_at_the_edge_of_a_word_is_removed():
 
 
 def test_a_tall_word_of_low_confidence_is_handwriting_unless_it_has_a_digit():
-    tall = {"height": 70, "confidence": 40.0}
-    page = line_of("by", ("Onfdoor", tall), "on", ("12May", tall), "for", ("USE", {"height": 70}))
+    tall = {"height": 90, "confidence": 40.0}
+    page = line_of("by", ("Onfdoor", tall), "on", ("12May", tall), "for", ("USE", {"height": 90}))
     assert texts_of(drop_drawn_words([*page, *line_of("a", "b")], 72, [])) == (
         "by on 12May for USE a b"
     )
