@@ -42,11 +42,12 @@ def test_text_without_a_version_number_is_not_compared(written):
 
 def test_a_version_on_a_scan_that_lost_its_point_is_not_another_version_if_the_right_one_is_named():
     scanned = {"source": TextSource.OCR, "confidence": 96.0}
-    reading = make_document("irb-approval", {": 3.0": ": 30"}, **scanned)
-    assert codes(checked(reading, site=CURRENT)) == ["PROTOCOL_VERSION_MISMATCH"]
-    page = reading.pages[0]
-    named = dataclasses.replace(page, text=f"{page.text}\nProtocol Version 3.0")
-    reading = dataclasses.replace(reading, pages=(named, *reading.pages[1:]))
+    nowhere = make_document("irb-approval", {" 3.0": " 30"}, **scanned)
+    assert codes(checked(nowhere, site=CURRENT)) == ["PROTOCOL_VERSION_MISMATCH"]
+    named = dataclasses.replace(
+        nowhere.pages[0], text=f"{nowhere.pages[0].text}\nProtocol Version 3.0"
+    )
+    reading = dataclasses.replace(nowhere, pages=(named, *nowhere.pages[1:]))
     assert codes(checked(reading, site=CURRENT)) == []
 
 
