@@ -65,7 +65,7 @@ def check_protocol_version(case: CheckInput) -> Iterator[RuleFinding]:
         has_lost_point
         and "." in known
         and _may_be_misread(value)
-        and fuzzy_phrases.contains_phrase(case.reading.text, f"version {known}")
+        and re.search(rf"(?i)\bversion\s+{re.escape(known)}(?![.\d])", case.reading.text)
     )
     if not is_misread and not names.is_same_version(value.value, known):
         facts: Facts = {"named": value.value, "expected": known}
