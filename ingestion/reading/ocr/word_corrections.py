@@ -21,11 +21,11 @@ MIN_LETTER_HEIGHT, MAX_LETTER_HEIGHT = 0.65, 1.5
 MAX_PRINT_HEIGHT = 4.0  # in the same unit, of a word that the engine is unsure of
 MAX_CHECK_BOX_CHARACTERS = 3  # of a word that was read from a check box
 MIN_BARS_PER_RULE = 3  # of letter height, above each other
-MAX_ADDRESS_GAP = 1.0  # between the parts of an e-mail address, in the height of its letters
+MAX_WORD_GAP = 1.0  # between "I" or a part of an address and the next word, in its height
 
 _RULES = frozenset("|¦_")
 _BARS = frozenset("!lijJI()[]{}")
-_PRONOUNS = frozenset({"|", "¦", "[", "]", "{", "}", "J", "T", "l", "!"})  # how "I" is misread
+_PRONOUNS = frozenset("|¦[]{}JTl!")  # how "I" is misread
 _DIGIT = re.compile(r"\d")
 _DIGIT_OR_LETTER = re.compile(r"[^\W_]")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+[.,;)]?")
@@ -99,8 +99,8 @@ def _is_pronoun(word: OcrWord, following: OcrWord | None, usual_height: float) -
         and following is not None
         and following.text.isalpha()
         and following.text.islower()
-        and following.left - word.left - word.width <= MAX_ADDRESS_GAP * following.height
-        and word.width <= MAX_BAR_WIDTH * word.height
+        and following.left - word.left - word.width <= MAX_WORD_GAP * following.height
+        and _is_narrow(word)
         and _has_height_of_letter(word, usual_height)
     )
 
@@ -157,7 +157,7 @@ def _is_address(parts: Sequence[OcrWord]) -> bool:
         and bool(_ADDRESS.fullmatch(joined))
         and all(
             second.left - first.left - first.width
-            <= MAX_ADDRESS_GAP * max(first.height, second.height)
+            <= MAX_WORD_GAP * max(first.height, second.height)
             for first, second in pairwise(parts)
         )
     )

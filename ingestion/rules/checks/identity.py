@@ -59,15 +59,7 @@ def check_protocol_version(case: CheckInput) -> Iterator[RuleFinding]:
     value, known = case.fields.get("protocol_version"), case.site.protocol_version
     if not value or not known or not case.kind.names_version or any(check_protocol(case)):
         return
-    # OCR reads "2.1" in a table as "24". A document that names the expected version means that one.
-    has_lost_point = value.value.isdigit() and len(value.value) == len(known) - known.count(".")
-    is_misread = (
-        has_lost_point
-        and "." in known
-        and _may_be_misread(value)
-        and re.search(rf"(?i)\bversion\s+{re.escape(known)}(?![.\d])", case.reading.text)
-    )
-    if not is_misread and not names.is_same_version(value.value, known):
+    if not names.is_same_version(value.value, known):
         facts: Facts = {"named": value.value, "expected": known}
         yield make_finding_if_sure(
             value, {"what": _("the protocol version")}, "PROTOCOL_VERSION_MISMATCH", facts

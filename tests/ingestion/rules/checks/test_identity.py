@@ -40,17 +40,6 @@ def test_text_without_a_version_number_is_not_compared(written):
     assert checked(reading, site=CURRENT).state == "ARCHIVED"
 
 
-def test_a_version_on_a_scan_that_lost_its_point_is_not_another_version_if_the_right_one_is_named():
-    scanned = {"source": TextSource.OCR, "confidence": 96.0}
-    nowhere = make_document("irb-approval", {" 3.0": " 30"}, **scanned)
-    assert codes(checked(nowhere, site=CURRENT)) == ["PROTOCOL_VERSION_MISMATCH"]
-    named = dataclasses.replace(
-        nowhere.pages[0], text=f"{nowhere.pages[0].text}\nProtocol Version 3.0"
-    )
-    reading = dataclasses.replace(nowhere, pages=(named, *nowhere.pages[1:]))
-    assert codes(checked(reading, site=CURRENT)) == []
-
-
 def test_versions_of_other_documents_in_a_letter_are_ignored():
     change = {"Protocol Version: 3.0": "Informed consent form, version 2.0", "Number: SLX": "SLX"}
     lines = {"NOTICE OF INITIAL APPROVAL": "NOTICE OF INITIAL APPROVAL of documents that follow"}
