@@ -30,6 +30,7 @@ from ingestion.reading.results import (
 )
 
 from .engines import Engine, OcrFailed, OcrWord
+from .letter_shapes import correct_letters
 from .page_language import LanguageEngines, remaining_seconds
 from .passes import OcrPass, PagePasses, read_again, read_below_stamps, read_uncorrected
 from .second_engine.client import SecondEngine
@@ -92,11 +93,11 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
         best = read_again(raster, best, second_engine).in_rows()
         passes.identify_again(best.words)
         deadline = time.monotonic() + remaining  # the wait does not shorten the search of stamps
-    best = replace(best, words=correct_words(best.words, passes.found.language))
+    language = passes.found.language
+    letters = correct_letters(best.words, best.variant.raster.grey, language)
+    best = replace(best, words=correct_words(letters, language))
     found = _search_page(raster, page.text, best, engine, deadline, stages)
-    return replace(
-        found, language=passes.found.language, is_language_missing=passes.found.is_missing
-    )
+    return replace(found, language=language, is_language_missing=passes.found.is_missing)
 
 
 def _search_page(

@@ -26,6 +26,12 @@ MAX_WORD_GAP = 1.0  # between "I" or a part of an address and the next word, in 
 _RULES = frozenset("|¦_")
 _BARS = frozenset("!lijJI()[]{}")
 _PRONOUNS = frozenset("|¦[]{}JTl!")  # how "I" is misread
+# A "1" is the pronoun only before a verb that no number can precede, and at the beginning of a
+# sentence also before others.
+_VERBS_OF_PRONOUN = frozenset(
+    ("acknowledge", "agree", "certify", "confirm", "consent", "declare", "have", "hereby")
+)
+_VERBS_AT_BEGINNING = frozenset(("am", "shall", "understand", "undertake", "was", "will"))
 _DIGIT = re.compile(r"\d")
 _DIGIT_OR_LETTER = re.compile(r"[^\W_]")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+[.,;)]?")
@@ -41,9 +47,10 @@ def correct_words(words: Sequence[OcrWord], language: str) -> list[OcrWord]:
     corrected: list[OcrWord] = []
     for _, group in groupby(words, key=lambda word: word.line):
         line = list(group)
-        kept = []
+        kept: list[OcrWord] = []
         for word, following in zip(line, [*line[1:], None], strict=True):
-            if may_be_pronoun and _is_pronoun(word, following, usual_height):
+            before = kept[-1] if kept else corrected[-1] if corrected else None
+            if may_be_pronoun and _is_pronoun(before, word, following, usual_height):
                 kept.append(replace(word, text="I"))
             elif not (_is_noise(word, usual_height) or _is_part_of_rule(word, rules)):
                 kept.append(_without_bars(word))
@@ -92,16 +99,26 @@ def _has_height_of_letter(word: OcrWord, usual_height: float) -> bool:
     return MIN_LETTER_HEIGHT * usual_height <= word.height <= MAX_LETTER_HEIGHT * usual_height
 
 
-def _is_pronoun(word: OcrWord, following: OcrWord | None, usual_height: float) -> bool:
+def _is_pronoun(
+    before: OcrWord | None, word: OcrWord, following: OcrWord | None, usual_height: float
+) -> bool:
     """Return whether a narrow sign is the English word "I": a word in small letters follows."""
     return (
-        word.text in _PRONOUNS
-        and following is not None
+        following is not None
+        and (word.text in _PRONOUNS or (word.text == "1" and _is_verb(before, following)))
         and following.text.isalpha()
         and following.text.islower()
         and following.left - word.left - word.width <= MAX_WORD_GAP * following.height
         and _is_narrow(word)
         and _has_height_of_letter(word, usual_height)
+    )
+
+
+def _is_verb(before: OcrWord | None, following: OcrWord) -> bool:
+    """Return whether a word is a verb that follows the pronoun, and no number, after `before`."""
+    begins_sentence = before is not None and before.text.endswith(".")
+    return following.text in _VERBS_OF_PRONOUN or (
+        begins_sentence and following.text in _VERBS_AT_BEGINNING
     )
 
 

@@ -33,6 +33,8 @@ from ingestion.rules.segmentation.titles import recognise_type
 
 MIN_PROBABILITY = 0.5  # from which a document begins with a page
 DOUBT_FROM_IN_NUMBERING = 0.1  # probability from which a later page of a numbering is in doubt
+DOUBT_FROM_IN_SAME_LINE = 0.25  # the same, if the numbers are in lines that are otherwise equal
+MIN_NUMBERED_LINE_LETTERS = 16  # as "Curriculum vitae, page 2 of 3"
 MAX_DOUBTED_PROBABILITY = 0.4  # of a page that may belong to the document before
 MIN_LEAD = 2  # points by which the type of a page leads that of the document before it clearly
 MIN_LEAD_IN_NUMBERING = 4  # the same, for a page that continues the numbering of the page before
@@ -66,8 +68,8 @@ def find_document_starts(
     """Return where documents begin. By default, `model` is the built-in one.
 
     The file is one document without doubt only if no page has the probability
-    `model.doubt_from`, or DOUBT_FROM_IN_NUMBERING as a later page of a numbering, and none shows
-    clearly that another document begins.
+    `model.doubt_from`, or a higher one as a later page of a numbering, and none shows clearly that
+    another document begins.
     """
     search = _Search(model or load_boundary_model(), reading.pages)
     for page in reading.pages:
@@ -146,7 +148,10 @@ class _Search:
         features = compare_without_rows(one, self.earlier, length=self.length, blanks=self.blanks)
         if features["form"] > 1 or self._are_instructions(one):
             return 0.0
-        doubt_from = DOUBT_FROM_IN_NUMBERING if _is_numbered_on(features) else self.model.doubt_from
+        doubt_from = self.model.doubt_from
+        if _is_numbered_on(features):
+            is_same = features["continues"] and _has_same_numbered_line(one, self.earlier[-1])
+            doubt_from = DOUBT_FROM_IN_SAME_LINE if is_same else DOUBT_FROM_IN_NUMBERING
         probability = self.bound.probability(features)
         if probability >= doubt_from:
             features |= compare_rows(one, self.earlier)
@@ -186,6 +191,14 @@ def _is_numbered_on(features: Mapping[str, float]) -> bool:
     """Return whether a page has a later number in the numbering of the page before it."""
     is_later = features["number two"] and not features["number one"]
     return bool(is_later and not features["numbers start"] and not features["other total"])
+
+
+def _has_same_numbered_line(one: PageEvidence, before: PageEvidence) -> bool:
+    """Return whether the line with the number of a page has the same letters on the page before."""
+    return any(
+        "page" in letters and len(letters) >= MIN_NUMBERED_LINE_LETTERS
+        for letters in one.heads & before.heads
+    )
 
 
 def _may_belong(features: Mapping[str, float], *, is_log_page: bool) -> bool:

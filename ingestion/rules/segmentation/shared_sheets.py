@@ -30,6 +30,8 @@ MIN_WORDS = 5  # of each reduced page
 # tables are often taller on scans than their letters.
 MAX_SIDE_WIDTH, MAX_HALF_WIDTH = 3.45, 2.8  # side by side, and at half their size
 MIN_SIDE_MARGIN = 0.22  # share of the width beside pages that are reduced to half their height
+# The part of the lower document on a sheet that has its title. Its footer is no title.
+TITLE_PART: Region = (0.0, 0.0, 1.0, 0.7)
 
 
 def find_reduced_pages(page: PageReading, places: WordPlaces | None = None) -> tuple[Region, ...]:
@@ -109,7 +111,8 @@ def split_shared_sheet(page: PageReading, places: WordPlaces | None = None) -> t
     else:
         return ()
     first, second = (cut_out(page, half) for half in halves)
-    if not (find_titles(first) and find_titles(second)):
+    has_titles = find_titles(first) and find_titles(cut_out(second, TITLE_PART))
+    if not has_titles:
         return ()  # without the slower search of their types
     if not (one := find_titled_type(first)):
         return ()

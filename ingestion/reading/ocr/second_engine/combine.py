@@ -58,6 +58,7 @@ def combine_line(first: Sequence[OcrWord], second: OcrWord) -> list[OcrWord]:
     joined = " ".join(word.text for word in first)
     if not first or Levenshtein.normalized_similarity(joined, second.text) < MIN_SIMILARITY:
         return []
+    first = _join_parts(first, second.text)
     texts = _split_like([word.text for word in first], second.text)
     return [
         _weigh(word, text, second.confidence)
@@ -66,15 +67,39 @@ def combine_line(first: Sequence[OcrWord], second: OcrWord) -> list[OcrWord]:
     ]
 
 
-def join_words(words: Sequence[OcrWord]) -> OcrWord:
+def join_words(words: Sequence[OcrWord], separator: str = " ") -> OcrWord:
     """Return the words of a line as one."""
     left, top = words[0].left, min(word.top for word in words)
     width = words[-1].left + words[-1].width - left
     height = max(word.top + word.height for word in words) - top
-    text = " ".join(word.text for word in words)
+    text = separator.join(word.text for word in words)
     letters = sum(len(word.text) for word in words)
     confidence = sum(len(word.text) * word.confidence for word in words) / letters
     return OcrWord(text, confidence, left, top, width, height, words[0].line)
+
+
+def _join_parts(words: Sequence[OcrWord], text: str) -> list[OcrWord]:
+    """Return Tesseract's words of a line, with those joined between which it omitted letters.
+
+    In `text`, which the second engine read, there are only small letters between them, which fill
+    the gap.
+    """
+    inserted = {
+        edit.src_start: text[edit.dest_start : edit.dest_end]
+        for edit in Levenshtein.opcodes("".join(word.text for word in words), text)
+        if edit.tag == "insert"
+    }
+    joined, end = [words[0]], len(words[0].text)
+    for word in words[1:]:
+        before, letters = joined[-1], inserted.get(end, "")
+        gap = word.left - before.left - before.width
+        letter_width = (before.width + word.width) / (len(before.text) + len(word.text))
+        if letters.isalpha() and letters.islower() and gap <= (len(letters) + 1) * letter_width:
+            joined[-1] = join_words([before, word], "")
+        else:
+            joined.append(word)
+        end += len(word.text)
+    return joined
 
 
 def _split_like(words: Sequence[str], text: str) -> list[str]:

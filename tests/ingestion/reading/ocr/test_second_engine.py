@@ -84,6 +84,15 @@ def test_a_border_between_words_is_at_the_blank_of_the_second_engine():
     assert [word.text for word in combine_pages(first, second)] == ["valid", "to", "system"]
 
 
+def test_parts_of_a_word_between_which_letters_were_omitted_are_joined():
+    first = read_line("Prin al reviewer", 70.0)
+    first[1] = replace(first[1], left=first[0].left + first[0].width + 18)
+    second = read_line("Principal reviewer", 99.0)
+    assert [word.text for word in combine_pages(first, second)] == ["Principal", "reviewer"]
+    apart = [first[0], replace(first[1], left=first[1].left + 60), first[2]]
+    assert len(combine_pages(apart, second)) == 3
+
+
 def test_a_number_that_the_engines_read_differently_is_in_doubt():
     first = read_line("due before 11 March 2027", 95.0)
     second = read_line("due before 11 March 2021", 99.0)

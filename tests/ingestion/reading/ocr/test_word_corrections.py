@@ -56,6 +56,12 @@ def test_a_wide_letter_and_a_number_remain_before_a_word_in_small_letters():
     assert correct(("1", NARROW), "year") == "1 year"
 
 
+def test_a_narrow_number_before_a_verb_is_the_pronoun_where_no_number_can_be():
+    assert correct(("1", NARROW), "have", "read") == "I have read"
+    assert correct("site.", ("1", NARROW), "will") == "site. I will"
+    assert correct("Cohort", ("1", NARROW), "will") == "Cohort 1 will"
+
+
 def test_pieces_of_a_rule_are_no_words():
     assert correct("Name", ("|", TALL), "Date") == "Name Date"
     assert correct("Name", ("i", SHORT), ("j", SHORT), "Date") == "Name Date"

@@ -173,6 +173,17 @@ def test_page_numbers_alone_leave_no_page_without_doubt(base, is_certain):
     assert ([start.page for start in found.starts], found.is_certain) == ([1], is_certain)
 
 
+@pytest.mark.parametrize(("last", "is_certain"), [("Mehta", True), ("Foley", False)])
+def test_page_numbers_in_the_same_running_line_leave_less_doubt(last, is_certain):
+    everywhere = replace(load_boundary_model(), base=-1.5, trees=())
+    lines = [
+        "Curriculum vitae - Arjun Mehta Page 1 of 2",
+        f"Curriculum vitae - Arjun {last} Page 2 of 2",
+    ]
+    pages = [make_page(*PROSE[:9], line, number=number) for number, line in enumerate(lines, 1)]
+    assert find_document_starts(make_reading(*pages), model=everywhere).is_certain == is_certain
+
+
 def test_a_line_at_the_edge_of_a_scan_may_be_misread():
     header = "Protocol SLX-301, confidential, Lakeshore University Hospital"
     misread = header.replace("confidential", "confidentiai")
@@ -262,6 +273,14 @@ def test_two_titles_on_a_page_are_two_documents_only_if_a_white_band_is_between_
     row = 24 - len(approval)  # in the middle of the sheet
     filled = make_page(*approval, *[""] * row, PROSE[0], *[""] * (gap - row - 1), *log)
     assert split_shared_sheet(filled) == ()
+
+
+def test_a_line_at_the_foot_of_a_page_is_no_title_of_a_second_document():
+    approval, (title, *lines) = COMPLETE["irb-approval"][0], COMPLETE["training-log"][0]
+    above = [*approval, *[""] * (29 - len(approval))]
+    below = [*lines[:4], *[""] * 13]
+    assert split_shared_sheet(make_page(*above, title, *below)) == ONE_ABOVE_THE_OTHER
+    assert split_shared_sheet(make_page(*above, *below, title)) == ()
 
 
 def test_the_lines_of_a_reduced_page_on_a_skewed_scan_stay_apart():

@@ -1,0 +1,124 @@
+"""Corrects words whose letters OCR takes for others of similar shape.
+
+The print of a word shows what its letters cannot: a capital "I" without serifs has no dot, and a
+blank in a list of numbers is wider than the space between its characters. Where print shows
+nothing, the letters around one decide: no English word begins with "l" before another consonant.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import cv2
+import numpy as np
+
+from ingestion.reading.images.render import GreyArray
+from ingestion.reading.languages import ENGLISH, UNKNOWN
+
+from .engines import OcrWord
+
+# In the height of a word, unless another unit is named.
+MIN_STEM_HEIGHT = 0.4  # of a letter; what is smaller is a dot or dust
+MAX_TOP_OF_CAPITAL = 0.12  # below the top of the word; the stem of an "i" begins lower
+MAX_STEM_WIDTH = 0.45  # of a letter, in its own height; more is several letters that touch
+MAX_DISTANCE_OF_DOT = 0.1  # by which a dot may extend below the top of the stem
+MIN_DOT_PIXELS = 4
+MARGIN_PIXELS = 4  # around a word, whose box may leave out the edges of its letters
+MIN_TOP_OF_COMMA = 0.5  # below the top of the word
+MIN_BLANK_WIDTH = 0.37  # after a comma; the space before a "1" has up to 0.31
+
+_SMALL_I = re.compile(r"i[a-z]{2}")
+_NUMBERS = re.compile(r"\d{1,2}(?:,\d{1,2})+,?")
+_AFTER_COMMA = re.compile(r"(?<=,)(?=\d)")
+_CAPITAL_I = re.compile(r"(?<=[A-Z]{2})[il](?=[A-Z])|(?<=[A-Z])[il](?=[A-Z]{2})")
+_L_BEFORE_CONSONANT = re.compile(r"l(?=[cdfgjkmnpqrstvwxz][a-z]{2})")
+_ROMAN_NUMERAL = re.compile(r"(?:Il|lI|IIl|IlI|lII)(?=[,.;:)]?$)")
+_CENT_OF_NO_NUMBER = re.compile(r"(?<!\d)¢(?!\d)")
+
+
+def correct_letters(words: Sequence[OcrWord], grey: GreyArray, language: str) -> list[OcrWord]:
+    """Return the words of a page in `language` with their capital "I" and blanks restored.
+
+    `grey` is the page from which the words were read.
+    """
+    is_english = language in (ENGLISH, UNKNOWN)
+    corrected: list[OcrWord] = []
+    for word in words:
+        if _SMALL_I.match(word.text) and _begins_without_dot(word, grey):
+            corrected.append(replace(word, text="I" + word.text[1:]))
+        elif _NUMBERS.fullmatch(word.text) and not word.other:
+            corrected += _split_list(word, grey)
+        else:
+            corrected.append(replace(word, text=_correct(word.text, is_english=is_english)))
+    return corrected
+
+
+def _correct(text: str, *, is_english: bool) -> str:
+    """Return a word with the letters that those around them show."""
+    text = _CENT_OF_NO_NUMBER.sub("c", text)
+    if not any(each.islower() for each in text if each not in "il"):
+        text = _CAPITAL_I.sub("I", text)
+    if is_english:
+        text = _L_BEFORE_CONSONANT.sub("I", text, count=1) if text.startswith("l") else text
+        text = _ROMAN_NUMERAL.sub(lambda found: "I" * len(found[0]), text)
+    return text
+
+
+def _begins_without_dot(word: OcrWord, grey: GreyArray) -> bool:
+    """Return whether the first letter is a stem from the top of the word on, without a dot."""
+    ink, height = _find_ink(word, grey), word.height
+    count, _, found, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
+    stems = [
+        each for each in found[1:count] if each[cv2.CC_STAT_HEIGHT] >= MIN_STEM_HEIGHT * height
+    ]
+    if not stems:
+        return False
+    left, top, width, stem_height, _ = min(stems, key=lambda each: int(each[cv2.CC_STAT_LEFT]))
+    has_dot = any(
+        y + dot_height <= top + MAX_DISTANCE_OF_DOT * height
+        and x < left + width
+        and x + dot_width > left
+        and pixels >= MIN_DOT_PIXELS
+        for x, y, dot_width, dot_height, pixels in found[1:count]
+    )
+    return (
+        not has_dot
+        and top - min(MARGIN_PIXELS, word.top) <= MAX_TOP_OF_CAPITAL * height
+        and width <= MAX_STEM_WIDTH * stem_height
+    )
+
+
+def _split_list(word: OcrWord, grey: GreyArray) -> Iterator[OcrWord]:
+    """Yield the numbers of a list, each with its comma, if there is a blank after each comma."""
+    ink = _find_ink(word, grey)
+    columns = np.flatnonzero(ink.any(axis=0)).tolist()
+    texts = _AFTER_COMMA.split(word.text)
+    corner = word.left - min(MARGIN_PIXELS, word.left)
+    begin, starts, ends = 0, [word.left], []
+    for column, following in pairwise(columns):
+        if following - column == 1:
+            continue
+        character = np.flatnonzero(ink[:, begin : column + 1].any(axis=1))
+        is_comma = character[0] - MARGIN_PIXELS >= MIN_TOP_OF_COMMA * word.height
+        if is_comma and following - column >= MIN_BLANK_WIDTH * word.height:
+            ends.append(corner + column + 1)
+            starts.append(corner + following)
+        begin = following
+    ends.append(word.left + word.width)
+    if len(starts) != len(texts):
+        yield word
+        return
+    for text, start, end in zip(texts, starts, ends, strict=True):
+        yield replace(word, text=text, left=start, width=end - start)
+
+
+def _find_ink(word: OcrWord, grey: GreyArray) -> GreyArray:
+    """Return the print of a word as 1 on 0, with a margin of MARGIN_PIXELS."""
+    top, left = max(word.top - MARGIN_PIXELS, 0), max(word.left - MARGIN_PIXELS, 0)
+    bottom, right = word.top + word.height + MARGIN_PIXELS, word.left + word.width + MARGIN_PIXELS
+    area = grey[top:bottom, left:right]
+    if not area.size:
+        return np.zeros((1, 1), np.uint8)
+    _, ink = cv2.threshold(area, 0, 1, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU)
+    return np.asarray(ink, dtype=np.uint8)
