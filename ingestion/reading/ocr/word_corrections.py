@@ -29,7 +29,7 @@ _PRONOUNS = frozenset("|¦[]{}JTl!")  # how "I" is misread
 # A "1" is the pronoun only before a verb that no number can precede, and at the beginning of a
 # sentence also before others.
 _VERBS_OF_PRONOUN = frozenset(
-    ("acknowledge", "agree", "certify", "confirm", "consent", "declare", "have", "hereby")
+    ("acknowledge", "agree", "certify", "confirm", "consent", "declare", "have")
 )
 _VERBS_AT_BEGINNING = frozenset(("am", "shall", "understand", "undertake", "was", "will"))
 _DIGIT = re.compile(r"\d")
