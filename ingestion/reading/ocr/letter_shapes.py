@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from ingestion.reading.images.render import GreyArray
-from ingestion.reading.languages import ENGLISH, UNKNOWN
+from ingestion.reading.languages import ENGLISH
 
 from .engines import OcrWord
 
@@ -42,7 +42,7 @@ def correct_letters(words: Sequence[OcrWord], grey: GreyArray, language: str) ->
 
     `grey` is the page from which the words were read.
     """
-    is_english = language in (ENGLISH, UNKNOWN)
+    is_english = language == ENGLISH
     corrected: list[OcrWord] = []
     for word in words:
         if _SMALL_I.match(word.text) and _begins_without_dot(word, grey):
@@ -60,7 +60,7 @@ def _correct(text: str, *, is_english: bool) -> str:
     if not any(each.islower() for each in text if each not in "il"):
         text = _CAPITAL_I.sub("I", text)
     if is_english:
-        text = _L_BEFORE_CONSONANT.sub("I", text, count=1) if text.startswith("l") else text
+        text = "I" + text[1:] if _L_BEFORE_CONSONANT.match(text) else text
         text = _ROMAN_NUMERAL.sub(lambda found: "I" * len(found[0]), text)
     return text
 
@@ -100,7 +100,8 @@ def _split_list(word: OcrWord, grey: GreyArray) -> Iterator[OcrWord]:
         if following - column == 1:
             continue
         character = np.flatnonzero(ink[:, begin : column + 1].any(axis=1))
-        is_comma = character[0] - MARGIN_PIXELS >= MIN_TOP_OF_COMMA * word.height
+        top = character[0] - min(MARGIN_PIXELS, word.top)
+        is_comma = top >= MIN_TOP_OF_COMMA * word.height
         if is_comma and following - column >= MIN_BLANK_WIDTH * word.height:
             ends.append(corner + column + 1)
             starts.append(corner + following)
