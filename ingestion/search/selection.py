@@ -1,13 +1,17 @@
 """Selects pages that match a query among the documents that the caller may see.
 
-The condition on documents is part of each statement, so nothing of other documents is selected,
-counted or ranked. Better kinds of matches come first, and within a kind the newest pages.
+Only pages of these documents are returned, counted and ranked. Better kinds of matches come first,
+and within a kind the newest pages.
 
-On PostgreSQL, a page of results takes at most two statements for each kind of match. The first one
-reads the newest pages in their order: a common word is found there. The second one reads the older
-pages by the index: a word that is rare among the newest pages has few matches there. The planner is
-not left to choose between the two, as its estimate for a combination of words is often wrong by
-orders of magnitude.
+On SQLite, the condition on documents is part of each statement. On PostgreSQL, it takes longer to
+plan than a match to find. So matches are found first, among the sites of the reader, and those of
+other documents are left out before anything else is done with them.
+
+For each kind of match, PostgreSQL needs at most two statements to find matches. The first one reads
+the newest pages in their order: a common word is found there. The second one reads the older pages
+by the index: a word that is rare among the newest pages has few matches there. The planner is not
+left to choose between the two, as its estimate for a combination of words is often wrong by orders
+of magnitude. Whole words on the pages of a few sites are found by the index at once.
 """
 
 import time
@@ -23,7 +27,7 @@ from django.db.utils import OperationalError
 from ingestion.models import Document, IndexedPage
 from ingestion.reading.provenance import unpack_page_words
 from ingestion.search import indexes
-from ingestion.search.query import Expression, Match, Query
+from ingestion.search.query import Expression, Match, Query, iter_phrases
 from ingestion.search.similar import find_all_similar
 from ingestion.search.snippets import FoundWords, find_words
 
@@ -32,6 +36,9 @@ NEWEST_PAGES = 5_000  # pages that are read in their order on PostgreSQL
 # Of a few sites, which are read by the index of sites: of 1,000,000 pages, it took half the time.
 NEWEST_PAGES_OF_SITES = 20_000
 MAX_SITES_IN_ORDER = 20  # with more sites, the newest pages of all sites are read instead
+# Matches on PostgreSQL that are found before those of other documents are left out, and by which
+# the number grows if too few remain.
+MIN_MATCHES, GROWTH_OF_MATCHES = 50, 8
 _CURSOR_STEP = 10**18  # between the cursors of two kinds of matches; pages have smaller keys
 _PROGRESS_STEPS = 10_000  # of SQLite's virtual machine, between two looks at the clock
 
@@ -151,29 +158,58 @@ def _select(
     """Return the keys of matching rows, the newest first."""
     if sites is not None and not sites:
         return []
+    if connection.vendor == "sqlite":
+        rows = IndexedPage.objects.all()
+        rows = rows if before is None else rows.filter(pk__lt=before)
+        return _take(_matching(_visible(rows, documents), expression, better, sites), limit)
+    keys: list[int] = []
+    wanted = MIN_MATCHES
+    while True:
+        matches = _find_matches(expression, better, sites=sites, limit=wanted, before=before)
+        if matches:
+            rows = _visible(IndexedPage.objects.filter(pk__in=matches), documents)
+            visible = set(rows.values_list("pk", flat=True))
+            keys += [key for key in matches if key in visible]
+        if len(keys) >= limit or len(matches) < wanted:
+            return keys[:limit]
+        before = matches[-1]
+        wanted *= GROWTH_OF_MATCHES
+
+
+def _find_matches(
+    expression: Expression,
+    better: Expression | None,
+    *,
+    sites: Sequence[int] | None,
+    limit: int,
+    before: int | None,
+) -> list[int]:
+    """Return the keys of matching rows of sites on PostgreSQL, also of other documents."""
     rows = IndexedPage.objects.all()
     if before is not None:
         rows = rows.filter(pk__lt=before)
-    if connection.vendor == "sqlite":
-        return _take(_matching(_visible(rows, documents), expression, better, sites), limit)
+    has_few_sites = sites is not None and len(sites) <= MAX_SITES_IN_ORDER
+    if has_few_sites and not any(phrase.is_prefix for phrase in iter_phrases(expression)):
+        return _take(_matching(rows, expression, better, sites), limit)
     condition, parameters = indexes.make_condition(expression, better, None)
     # `IS TRUE` keeps the planner from using the index of tokens.
     where, values = [f"({condition}) IS TRUE"], [*parameters]
-    if sites is not None and len(sites) <= MAX_SITES_IN_ORDER:
+    if sites is not None and has_few_sites:
         newest = indexes.list_newest_pages(sites, before, NEWEST_PAGES_OF_SITES)
         start = newest[-1] if len(newest) == NEWEST_PAGES_OF_SITES else 0
         where.append(f"{indexes.PAGES_TABLE}.id = ANY(%s)")
         values.append(newest)
+        recent = rows
     else:
         keys_in_order = rows.order_by("-pk").values_list("pk", flat=True)
         start = next(iter(keys_in_order[NEWEST_PAGES - 1 : NEWEST_PAGES]), 0)
-        rows = rows.filter(pk__gte=start)
-    recent = _visible(rows, documents).order_by("-pk")
-    recent = recent.extra(where=where, params=values)  # noqa: S610 - the conditions are ours
+        recent = rows.filter(pk__gte=start)
+        recent = recent if sites is None else recent.filter(site__in=sites)
+    recent = recent.order_by("-pk").extra(where=where, params=values)  # noqa: S610 - they are ours
     keys = _take(recent, limit)
     if len(keys) < limit and start:
-        older = _visible(IndexedPage.objects.filter(pk__lt=start), documents)
-        keys += _take(_matching(older, expression, better, sites), limit - len(keys))
+        older = _matching(rows.filter(pk__lt=start), expression, better, sites)
+        keys += _take(older, limit - len(keys))
     return keys
 
 

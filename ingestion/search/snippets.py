@@ -1,7 +1,8 @@
 """Shows the words of a page around the matches of a query, and where they are on the page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ingestion.reading.provenance import PlacedWord
 from ingestion.reading.results import Box
@@ -58,21 +59,28 @@ class FoundWords:
 def find_words(words: Sequence[PlacedWord], expression: Expression) -> FoundWords:
     """Return the words that match any phrase of an expression."""
     tokens = tokenise(words)
+    places: dict[str, list[int]] = {}  # of each token
+    for at, token in enumerate(tokens):
+        places.setdefault(token.text, []).append(at)
     positions: set[int] = set()
     for phrase in iter_phrases(expression):
-        positions |= _find_phrase(tokens, phrase)
+        positions |= _find_phrase(tokens, places, phrase)
     return FoundWords(words, frozenset(positions))
 
 
-def _find_phrase(tokens: Sequence[Token], phrase: Phrase) -> set[int]:
-    """Return the positions of the words of each place where a phrase is."""
+def _find_phrase(
+    tokens: Sequence[Token], places: Mapping[str, Sequence[int]], phrase: Phrase
+) -> set[int]:
+    """Return the positions of the words of each place where a phrase is.
+
+    `places` are those of each token in `tokens`.
+    """
     *others, last = phrase.tokens
+    lasts = [text for text in places if text.startswith(last)] if phrase.is_prefix else [last]
     found: set[int] = set()
-    for at in range(len(tokens) - len(others)):
-        final = tokens[at + len(others)].text
-        if final != last and not (phrase.is_prefix and final.startswith(last)):
-            continue
-        if all(tokens[at + n].text == token for n, token in enumerate(others)):
-            for token in tokens[at : at + len(phrase.tokens)]:
+    for end in chain.from_iterable(places.get(text, ()) for text in lasts):
+        start = end - len(others)
+        if start >= 0 and all(tokens[start + n].text == token for n, token in enumerate(others)):
+            for token in tokens[start : end + 1]:
                 found.update(range(token.first, token.last + 1))
     return found

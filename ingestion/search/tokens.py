@@ -85,7 +85,8 @@ def tokenise(words: Sequence[PlacedWord]) -> list[Token]:
             tokens.append(Token(bare[:MAX_TOKEN_CHARACTERS], number, number))
         else:
             tokens += _tokenise_word(folded, number, run)
-        if number and (joined := _join_hyphenated(words[number - 1], word)):
+        is_divided = number and words[number - 1].text.endswith("-")
+        if is_divided and (joined := _join_hyphenated(words[number - 1], word)):
             tokens.append(Token(joined, number - 1, number))
     return [*tokens, *_end_run(run)]
 
@@ -126,8 +127,8 @@ def _end_run(run: list[tuple[str, int]]) -> Iterator[Token]:
 
 
 def _join_hyphenated(before: PlacedWord, word: PlacedWord) -> str:
-    """Return the word that was divided at the end of a line, or ""."""
-    if not before.text.endswith("-") or not word.text[:1].islower():
+    """Return the word of which the part before a hyphen is at the end of a line, or ""."""
+    if not word.text[:1].islower():
         return ""
     if before.box and word.box and word.box.left >= before.box.left:
         return ""  # they are in one line

@@ -163,8 +163,27 @@ def test_the_index_finds_what_is_older_than_the_pages_that_are_read_in_order(
     documents = [file_page(f"protocol {number}").pk for number in range(5)]
     assert [document for document, _, _ in find(mara, "protocol")] == documents[::-1]
     assert [document for document, _, _ in find(mara, "1 protocol")] == [documents[1]]
+    assert [document for document, _, _ in find(mara, "proto")] == documents[::-1]
     reviewer = make_staff(QA_REVIEWERS)
     assert [document for document, _, _ in find(reviewer, "protocol")] == documents[::-1]
+
+
+@pytest.mark.parametrize("sites_in_order", [0, 20])
+def test_many_newer_matches_that_the_reader_may_not_see_hide_none_of_the_others(
+    file_page, mara, monkeypatch, sites_in_order
+):
+    monkeypatch.setattr(selection, "MIN_MATCHES", 1)
+    monkeypatch.setattr(selection, "GROWTH_OF_MATCHES", 2)
+    monkeypatch.setattr(selection, "MAX_SITES_IN_ORDER", sites_in_order)
+    seen = [file_page("protocol A").pk, file_page("protocol B").pk]
+    for _ in range(4):
+        file_page("protocol C", decided=QUARANTINED)
+    seen.append(file_page("protocol D").pk)
+    reviewer = make_staff(QA_REVIEWERS)
+    for text in ("protocol", "proto", "pratocol"):
+        for person in (mara, reviewer):
+            assert [document for document, _, _ in find(person, text)] == seen[::-1]
+    assert [document for document, _, _ in find(mara, "protocol", limit=2)] == seen[:0:-1]
 
 
 def test_nothing_of_another_site_is_found(file_page, mara):
