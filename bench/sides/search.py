@@ -136,14 +136,14 @@ def _pack(words: Sequence[str]) -> bytes:
 
 def _insert_pages(pages: int, made: Iterator[Sequence[str]]) -> set[str]:
     """Insert the pages one by one, and return their words."""
-    from django.db import connection
+    from django.db import connection, transaction
 
     from ingestion.models import Document
     from ingestion.search import indexes
 
     keys = list(Document.objects.order_by("pk").values_list("pk", "site_id"))
     used: set[str] = set()
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("CREATE TABLE bench_text (page_id integer PRIMARY KEY, text text)")
         for number, words in zip(range(pages), made, strict=True):
             document, site = keys[number // PAGES_PER_DOCUMENT]
