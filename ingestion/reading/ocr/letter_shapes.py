@@ -34,6 +34,9 @@ _AFTER_COMMA = re.compile(r"(?<=,)(?=\d)")
 _CAPITAL_I = re.compile(r"(?<=[A-Z]{2})[il](?=[A-Z])|(?<=[A-Z])[il](?=[A-Z]{2})")
 _L_BEFORE_CONSONANT = re.compile(r"l(?=[cdfgjkmnpqrstvwxz][a-z]{2})")
 _ROMAN_NUMERAL = re.compile(r"(?:Il|lI|IIl|IlI|lII)(?=[,.;:)]?$)")
+_POWER_OF_TEN = re.compile(
+    r"\b10[4A*](?=(?:3|6|9|12)/[Llmuµμ])"
+)  # "10^9/L", a unit of blood counts
 _CENT_OF_NO_NUMBER = re.compile(r"(?<!\d)¢(?!\d)")
 
 
@@ -56,7 +59,7 @@ def correct_letters(words: Sequence[OcrWord], grey: GreyArray, language: str) ->
 
 def _correct(text: str, *, is_english: bool) -> str:
     """Return a word with the letters that those around them show."""
-    text = _CENT_OF_NO_NUMBER.sub("c", text)
+    text = _POWER_OF_TEN.sub("10^", _CENT_OF_NO_NUMBER.sub("c", text))
     if not any(each.islower() for each in text if each not in "il"):
         text = _CAPITAL_I.sub("I", text)
     if is_english:

@@ -78,10 +78,12 @@ def test_the_letters_of_a_word_show_what_a_letter_is():
     assert read_texts("Ireland", "lreland") == ["Ireland"]
     assert read_texts("II,", "Il,") == ["II,"]
     assert read_texts("312.53(c))", "312.53(¢))") == ["312.53(c))"]
+    assert read_texts("(10^9/L)", "(1049/L)") == ["(10^9/L)"]
+    assert read_texts("10^12/L", "10A12/L") == ["10^12/L"]
 
 
 @pytest.mark.parametrize(
-    "word", ["Il", "lles", "lb", "llama", "lilting", "DiGeorge", "pH", "5¢", "Ill"]
+    "word", ["Il", "lles", "lb", "llama", "lilting", "DiGeorge", "pH", "5¢", "Ill", "1049", "104/L"]
 )
 def test_words_that_may_be_right_remain(word):
     assert read_texts(word, word, language=FRENCH if word == "Il" else ENGLISH) == [word]
