@@ -7,6 +7,6 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = get_wsgi_application()
-# The garbage collector examines what the server has loaded until here no more. To examine all of it
-# takes a tenth of a second, which some requests would wait for.
+# Requests would wait while the garbage collector examines everything that the server has loaded until
+# here, which stays in use.
 gc.freeze()

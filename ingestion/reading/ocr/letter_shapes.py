@@ -34,9 +34,8 @@ _AFTER_COMMA = re.compile(r"(?<=,)(?=\d)")
 _CAPITAL_I = re.compile(r"(?<=[A-Z]{2})[il](?=[A-Z])|(?<=[A-Z])[il](?=[A-Z]{2})")
 _L_BEFORE_CONSONANT = re.compile(r"l(?=[cdfgjkmnpqrstvwxz][a-z]{2})")
 _ROMAN_NUMERAL = re.compile(r"(?:Il|lI|IIl|IlI|lII)(?=[,.;:)]?$)")
-_POWER_OF_TEN = re.compile(
-    r"\b10[4A*](?=(?:3|6|9|12)/[Llmuµμ])"
-)  # "10^9/L", a unit of blood counts
+# The sign of "10^9/L", a unit of blood counts.
+_POWER_OF_TEN = re.compile(r"\b10[4A*](?=(?:3|6|9|12)/[Llmuµμ])")
 _CENT_OF_NO_NUMBER = re.compile(r"(?<!\d)¢(?!\d)")
 
 
