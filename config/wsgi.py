@@ -7,6 +7,6 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = get_wsgi_application()
-# Requests would wait while the garbage collector examines everything that the server has loaded until
-# here, which stays in use.
+# Requests would wait while the garbage collector examines everything that the server has loaded
+# until here, which stays in use.
 gc.freeze()
