@@ -20,6 +20,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean
 
+import numpy as np
+
 from bench.documents.generated import BenchDocument, make_documents
 from bench.documents.scans import make_scans, scan_document
 from bench.sides.reading import AT_ONCE
@@ -32,6 +34,8 @@ from ingestion.reading.images.render import (
 )
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.ocr.engines import get_engine
+from ingestion.reading.ocr.second_engine.client import SecondEngine
+from ingestion.reading.ocr.second_engine.launch import start_if_needed
 from ingestion.reading.pdf.open_pdf import open_document
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import SUFFIXES, DocumentReading
@@ -41,14 +45,20 @@ LIMITS = ReadingLimits(processes=AT_ONCE)
 GROUPS = ("clean", "office", "fax", "photo")
 TEXT_LAYER, CLEAN, NOISY = "text layer", "clean", "noisy"
 ENGINE_SECONDS = 60.0  # for one page
+EMPTY_PAGE = (320, 320)  # height and width in pixels
 SEED = "accuracy"
 
 
 def with_second_engine(limits: ReadingLimits) -> ReadingLimits:
-    """Return the limits with the second OCR engine, if it is installed (`requirements-ocr.txt`)."""
+    """Return the limits with the second OCR engine, if it is installed (`requirements-ocr.txt`).
+
+    Wait until it is ready: on a busy machine, the first pages would be read without it.
+    """
     if not importlib.util.find_spec("rapidocr"):
         return limits
     folder = Path(tempfile.gettempdir()) / f"bench-second-engine-{os.getuid()}"
+    start_if_needed(folder)
+    SecondEngine(folder, ENGINE_SECONDS).read_page(np.full(EMPTY_PAGE, 255, np.uint8))
     return replace(limits, second_engine=folder)
 
 

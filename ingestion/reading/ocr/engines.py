@@ -40,6 +40,7 @@ class SegmentationMode(IntEnum):
 
 
 MIN_WORD_CONFIDENCE = 70.0  # 0 to 100, from which on a word counts as read with certainty
+DISPUTED_CONFIDENCE = 60.0  # of a word whose reading is contradicted; less than is certain
 TESSERACT = "tesseract"  # in the words of both engines
 LSTM_ONLY = 1  # Tesseract's OCR engine mode for its neural network
 # Folders of Tesseract's language data in distributions, relative to the root.

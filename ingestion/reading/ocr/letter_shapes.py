@@ -3,12 +3,16 @@
 The print of a word shows what its letters cannot: a capital "I" without serifs has no dot, and a
 blank in a list of numbers is wider than the space between its characters. Where print shows
 nothing, the letters around one decide: no English word begins with "l" before another consonant.
+
+Tesseract also omits the diacritics of a name ("Jorg"), and may be sure of it. The print has more
+marks above the letters than those of the word need.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from unicodedata import normalize
 
 import cv2
 import numpy as np
@@ -27,7 +31,12 @@ MIN_DOT_PIXELS = 4
 MARGIN_PIXELS = 4  # around a word, whose box may leave out the edges of its letters
 MIN_TOP_OF_COMMA = 0.5  # below the top of the word
 MIN_BLANK_WIDTH = 0.37  # after a comma; the space before a "1" has up to 0.31
+MAX_MARK_WIDTH, MAX_MARK_HEIGHT = 0.6, 0.35  # of a dot or another diacritic
+MAX_BOTTOM_OF_MARK = 0.3  # below the top of the word; what is lower is a piece of a broken letter
+MAX_OVERLAP_OF_MARK = 0.12  # of a mark and the letter below it, which may be inclined
 
+_LETTERS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*[,.;:]?")
+_DIAERESIS, _MARKS_OF_DIAERESIS = "\u0308", 2
 _SMALL_I = re.compile(r"i[a-z]{2}")
 _NUMBERS = re.compile(r"\d{1,2}(?:,\d{1,2})+,?")
 _AFTER_COMMA = re.compile(r"(?<=,)(?=\d)")
@@ -54,6 +63,51 @@ def correct_letters(words: Sequence[OcrWord], grey: GreyArray, language: str) ->
         else:
             corrected.append(replace(word, text=_correct(word.text, is_english=is_english)))
     return corrected
+
+
+def omits_diacritics(word: OcrWord, grey: GreyArray) -> bool:
+    """Return whether the print of a name shows more dots and accents than its letters need.
+
+    `grey` is the page from which the word was read. Its paper must have little grain, because
+    dust above a letter looks the same.
+    """
+    return (
+        word.text[:1].isupper()
+        and bool(_LETTERS.fullmatch(word.text))
+        and _count_marks_above(word, grey) > _count_expected_marks(word.text)
+    )
+
+
+def _count_expected_marks(text: str) -> int:
+    """Return the number of dots and other marks above the letters of a word."""
+    small_i = sum(each in "ij" for each in text)
+    composed = (normalize("NFD", each) for each in text)
+    return small_i + sum(
+        _MARKS_OF_DIAERESIS if _DIAERESIS in each else 1 for each in composed if len(each) > 1
+    )
+
+
+def _count_marks_above(word: OcrWord, grey: GreyArray) -> int:
+    """Return the number of dots and other small marks above the letters of a printed word."""
+    count, _, found, _ = cv2.connectedComponentsWithStats(_find_ink(word, grey), connectivity=8)
+    height, margin = word.height, min(MARGIN_PIXELS, word.top)
+    letters = [
+        each for each in found[1:count] if each[cv2.CC_STAT_HEIGHT] >= MAX_MARK_HEIGHT * height
+    ]
+    return sum(
+        y > 0
+        and y + mark_height - margin <= MAX_BOTTOM_OF_MARK * height
+        and mark_height <= MAX_MARK_HEIGHT * height
+        and width <= MAX_MARK_WIDTH * height
+        and pixels >= MIN_DOT_PIXELS
+        and any(
+            y + mark_height <= letter[cv2.CC_STAT_TOP] + MAX_OVERLAP_OF_MARK * height
+            and x < letter[cv2.CC_STAT_LEFT] + letter[cv2.CC_STAT_WIDTH]
+            and x + width > letter[cv2.CC_STAT_LEFT]
+            for letter in letters
+        )
+        for x, y, width, mark_height, pixels in found[1:count]
+    )
 
 
 def _correct(text: str, *, is_english: bool) -> str:

@@ -32,7 +32,14 @@ from ingestion.reading.results import (
 from .engines import Engine, OcrFailed, OcrWord
 from .letter_shapes import correct_letters
 from .page_language import LanguageEngines, remaining_seconds
-from .passes import OcrPass, PagePasses, read_again, read_below_stamps, read_uncorrected
+from .passes import (
+    OcrPass,
+    PagePasses,
+    doubt_diacritics,
+    read_again,
+    read_below_stamps,
+    read_uncorrected,
+)
 from .second_engine.client import SecondEngine
 from .second_pass import run_second_pass
 from .stamps import find_scanned_stamps
@@ -87,7 +94,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     best = read_uncorrected(best, raster, page, engine, deadline).upright().in_rows()
     if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
-    best = read_below_stamps(best, engine, deadline)
+    best = doubt_diacritics(read_below_stamps(best, engine, deadline), raster)
     if second_engine and passes.found.language not in SECOND_ENGINE_CANNOT_READ:
         remaining = remaining_seconds(deadline)
         best = read_again(raster, best, second_engine).in_rows()

@@ -21,12 +21,14 @@ from ingestion.reading.languages import UNKNOWN, UNSPACED
 from ingestion.reading.results import CorrectionKind, PageReading
 
 from .engines import (
+    DISPUTED_CONFIDENCE,
     MIN_WORD_CONFIDENCE,
     Engine,
     OcrFailed,
     OcrTimeout,
     OcrWord,
 )
+from .letter_shapes import omits_diacritics
 from .page_language import FoundLanguage, LanguageEngines, remaining_seconds
 from .row_order import order_rows
 from .second_engine.client import SecondEngine
@@ -59,6 +61,7 @@ class OcrPass:
     words: list[OcrWord]
     uncovered: float  # share of the letters that are in no word, from 0 to 1
     cleared: GreyArray | None = None  # the page without coloured ink across its print
+    omits_diacritics: bool = False  # whether names have marks in print that were not read
 
     @property
     def confidence(self) -> float:
@@ -80,7 +83,8 @@ class OcrPass:
         """Return whether a second engine could hardly read more or better."""
         characters = sum(len(word.text) for word in self.words)
         return (
-            self.certain_characters >= MIN_CERTAIN_SHARE * characters
+            not self.omits_diacritics
+            and self.certain_characters >= MIN_CERTAIN_SHARE * characters
             and self.uncovered <= MAX_CERTAIN_UNCOVERED
         )
 
@@ -301,6 +305,23 @@ def read_below_stamps(best: OcrPass, engine: Engine, deadline: float) -> OcrPass
         measure_uncovered_share(variant.flat, words),
         found.grey,
     )
+
+
+def doubt_diacritics(best: OcrPass, original: PageRaster) -> OcrPass:
+    """Return the pass with low confidence for names whose diacritics were not read.
+
+    On a degraded page, dust looks like diacritics. `original` is the raster before it was
+    corrected.
+    """
+    if is_degraded(original.grey):
+        return best
+    grey = best.variant.raster.grey
+    omitted = [omits_diacritics(word, grey) for word in best.words]
+    words = [
+        replace(word, confidence=min(word.confidence, DISPUTED_CONFIDENCE)) if is_omitted else word
+        for word, is_omitted in zip(best.words, omitted, strict=True)
+    ]
+    return replace(best, words=words, omits_diacritics=any(omitted))
 
 
 def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine) -> OcrPass:

@@ -15,9 +15,8 @@ from unicodedata import combining, normalize
 
 from rapidfuzz.distance import Levenshtein
 
-from ingestion.reading.ocr.engines import MIN_WORD_CONFIDENCE, OcrWord
+from ingestion.reading.ocr.engines import DISPUTED_CONFIDENCE, MIN_WORD_CONFIDENCE, OcrWord
 
-DISPUTED_CONFIDENCE = 60.0  # 0 to 100, below `engines.MIN_WORD_CONFIDENCE`
 MIN_DISPUTE_CONFIDENCE = 40.0  # of a reading that can dispute another one; less is noise
 MIN_PLAIN_CONFIDENCE = 95.0  # of a word of Tesseract without the diacritics of the other reading
 MIN_SIMILARITY = 0.5  # of two readings of a line, 0 to 1; below, they cannot be aligned

@@ -70,6 +70,8 @@ class RapidOcr:
     def read_page(self, grey: GreyArray) -> list[list[LineWord]]:
         """Return the words of a page, line by line."""
         output = self._engine(np.dstack([grey] * 3))
+        if output.boxes is None:
+            return []  # there is no text on the page
         return [
             [
                 LineWord(
@@ -83,7 +85,7 @@ class RapidOcr:
                 for text, score, corners in line
                 if text.strip()
             ]
-            for line in output.word_results or ()
+            for line in output.word_results
         ]
 
 

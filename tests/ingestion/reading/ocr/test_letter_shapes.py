@@ -9,7 +9,7 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.reading.ocr.engines import OcrWord
-from ingestion.reading.ocr.letter_shapes import correct_letters
+from ingestion.reading.ocr.letter_shapes import correct_letters, omits_diacritics
 
 ENGLISH, FRENCH = "eng", "fra"
 SIZE, DPI = 12, 200
@@ -96,3 +96,32 @@ def test_a_word_at_the_edge_of_the_page_and_without_ink_remains():
         for text, left in (("inside", 0), ("1,2", 16), ("inside", 40))
     ]
     assert correct_letters(words, blank, ENGLISH) == words
+
+
+def is_in_doubt(printed, text, *, font=PLAIN):
+    """Return whether the word `text` that OCR read lacks diacritics of its print."""
+    grey, (left, top, right, bottom) = render(printed, font)
+    word = OcrWord(text, 92.0, left, top, right - left, bottom - top, (1, 1, 1))
+    return omits_diacritics(word, grey)
+
+
+@pytest.mark.parametrize("font", [PLAIN, SERIF])
+@pytest.mark.parametrize(
+    ("printed", "text"),
+    [("Jörg", "Jorg"), ("Núñez,", "Nunez,"), ("Köln", "Kéln"), ("MÜLLER", "MULLER")],
+)
+def test_a_name_with_more_marks_in_print_than_in_its_letters_is_in_doubt(printed, text, font):
+    assert is_in_doubt(printed, text, font=font)
+
+
+@pytest.mark.parametrize("font", [PLAIN, SERIF])
+@pytest.mark.parametrize(
+    "word", ["Jörg", "Núñez,", "Investigator", "Björn-Jacobi", "Weber", "Initials:", "Fifth"]
+)
+def test_a_name_whose_letters_need_the_marks_of_its_print_is_not_in_doubt(word, font):
+    assert not is_in_doubt(word, word, font=font)
+
+
+def test_numbers_and_words_in_small_letters_are_not_searched_for_diacritics():
+    assert not is_in_doubt("für", "fur")
+    assert not is_in_doubt("1ö", "1o")

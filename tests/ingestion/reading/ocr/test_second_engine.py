@@ -13,8 +13,10 @@ import reportlab
 from PIL import Image, ImageDraw, ImageFont
 
 from ingestion.reading.images.quality import is_degraded
+from ingestion.reading.images.render import PageRaster
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.ocr.engines import MIN_WORD_CONFIDENCE, OcrFailed, OcrWord
+from ingestion.reading.ocr.page import read_page_image
 from ingestion.reading.ocr.second_engine.client import SecondEngine
 from ingestion.reading.ocr.second_engine.combine import combine_pages
 from ingestion.reading.ocr.second_engine.launch import (
@@ -23,7 +25,7 @@ from ingestion.reading.ocr.second_engine.launch import (
     take_lock,
 )
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import DocumentReading
+from ingestion.reading.results import DocumentReading, PageReading, TextSource
 from samples.layouts.translated import make_translated_specimen
 
 FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
@@ -142,11 +144,11 @@ def test_noise_that_only_tesseract_read_is_left_out_and_a_certain_word_is_kept()
     assert texts(combine_pages(first, read_line("The text", 99.0))) == "The text Approved"
 
 
-def make_page(grain=0.0, light=1.0):
-    """Return a page with two lines, as an array of grey pixels."""
+def make_page(grain=0.0, light=1.0, sentences=SENTENCES):
+    """Return a page with a few lines, as an array of grey pixels."""
     image = Image.new("L", (1240, 600), 245)
     draw, font = ImageDraw.Draw(image), ImageFont.truetype(FONT, 30)
-    for number, sentence in enumerate(SENTENCES):
+    for number, sentence in enumerate(sentences):
         draw.text((100, 120 + 120 * number), sentence, fill=20, font=font)
     pixels = np.asarray(image, np.float64) * np.linspace(light, 1.0, 1240)
     pixels += np.random.default_rng(7).normal(0, grain, pixels.shape)
@@ -160,6 +162,50 @@ def make_page(grain=0.0, light=1.0):
 )
 def test_grain_and_uneven_light_show_that_a_page_was_degraded(page, expected):
     assert is_degraded(make_page(**page)) is expected
+
+
+class FixedEngine:
+    """Stands for an OCR engine that reads the same words from each page."""
+
+    def __init__(self, words):
+        self.words, self.note, self.is_asked = words, "", False
+
+    def recognise(self, *_):
+        return self.words
+
+    def read_page(self, grey):
+        self.is_asked = bool(grey.size)
+        return self.words
+
+
+def read_clean_page(printed, text, confidence=95.0):
+    """Return what remains of `text`, which Tesseract read, and whether both engines read.
+
+    Tesseract is sure of a second line, so that the page as a whole is certain.
+    """
+    font = ImageFont.truetype(FONT, 30)
+
+    def locate(line, printed):
+        left, top, right, bottom = (int(edge) for edge in font.getbbox(printed))
+        top, height = 120 + 120 * line + top, bottom - top
+        return OcrWord(printed, 95.0, 100 + left, top, right - left, height, (1, 1, line))
+
+    name, sentence = locate(0, printed), locate(1, SENTENCES[0])
+    second = FixedEngine([replace(name, confidence=90.0), sentence])
+    raster = PageRaster(make_page(sentences=(printed, SENTENCES[0])), 150.0)
+    page = PageReading(1, raster.width, raster.height, "", TextSource.NATIVE)
+    first = FixedEngine([replace(name, text=text, confidence=confidence), sentence])
+    found = read_page_image(raster, page, first, 60.0, second_engine=second)
+    return found.text.splitlines()[0], second.is_asked
+
+
+@pytest.mark.parametrize("confidence", [95.0, 30.0])
+def test_the_second_engine_reads_a_clean_page_with_diacritics_that_were_omitted(confidence):
+    assert read_clean_page("Jörg", "Jorg", confidence) == ("Jörg", True)
+
+
+def test_the_second_engine_does_not_read_a_clean_page_whose_diacritics_were_read():
+    assert read_clean_page("Jörg", "Jörg") == ("Jörg", False)
 
 
 def test_a_folder_that_others_may_read_is_refused(tmp_path):
@@ -216,6 +262,13 @@ async def test_a_page_with_much_grain_is_read_by_both_engines(limits, tmp_path):
         reading = await read(reader, tmp_path, grain=35.0)
     assert "rapidocr" in reading.engine
     assert " ".join(reading.pages[0].text.split()) == " ".join(SENTENCES)
+
+
+@pytest.mark.slow
+def test_a_page_without_text_has_no_words(limits):
+    start_if_needed(limits.second_engine)
+    engine = SecondEngine(limits.second_engine, limits.second_engine_seconds)
+    assert engine.read_page(make_page(sentences=())) == []
 
 
 @pytest.mark.slow
