@@ -22,7 +22,8 @@ SEEDS = ("pictures", "more pictures")
 PAGES, QUICK_PAGES = 100, 4  # of each group and seed
 MIN_F1 = {REAL: 0.955, "photo": 0.99, "noisy": 0.99, "hard photo": 0.88, "fax": 0.975}
 LIKE_CLEAN, MAX_LOSS = ("faint", "half faint", "inverted"), 0.01  # compared with clean pages
-MAX_BELOW_BEST, MIN_SHARE_NEAR_BEST = 0.02, 0.95
+MAX_BELOW_BEST = 0.02
+MIN_SHARE_NEAR_BEST = {REAL: 0.95}
 RIVALS = (TESSERACT, OCRMYPDF, RAPIDOCR)
 
 Scores = Mapping[str, Sequence[Mapping[str, float]]]  # of each page, by side
@@ -40,10 +41,10 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
                 scores = _measure(group, pages, seed, options)
                 own = mean(page["f1"] for page in scores[OURS])
                 clean = own if group == "clean" else clean
-                minimum = MIN_F1.get(group)
+                minima = {"f1": MIN_F1.get(group), "near": MIN_SHARE_NEAR_BEST.get(group)}
                 if group in LIKE_CLEAN and clean is not None:
-                    minimum = round(clean - MAX_LOSS, 4)
-                yield from _compare(f"{group} pages, seed {seed}", scores, minimum)
+                    minima["f1"] = round(clean - MAX_LOSS, 4)
+                yield from _compare(f"{group} pages, seed {seed}", scores, minima)
 
 
 def _measure(group: str, pages: int, seed: str, options: argparse.Namespace) -> Scores:
@@ -58,8 +59,12 @@ def _measure(group: str, pages: int, seed: str, options: argparse.Namespace) -> 
     return scores
 
 
-def _compare(what: str, scores: Scores, minimum: float | None) -> Iterator[Row]:
-    """Yield the words, the characters and the pages that another side reads better."""
+def _compare(what: str, scores: Scores, minima: Mapping[str, float | None]) -> Iterator[Row]:
+    """Yield the words, the characters and the pages that another side reads better.
+
+    `minima` are those of the words ("f1") and of the share of pages that are near the best of the
+    other sides ("near").
+    """
     rivals = [side for side in RIVALS if side in scores]
     if not rivals:  # with `--sides ours`: a figure without a baseline is its own
         rivals = [OURS]
@@ -74,7 +79,7 @@ def _compare(what: str, scores: Scores, minimum: float | None) -> Iterator[Row]:
             against=against,
             baseline=means[against],
             note=f"{count}; {others}",
-            minimum=minimum if member == "f1" else None,
+            minimum=minima.get(member),
         )
     best_f1 = [max(scores[side][n]["f1"] for side in rivals) for n in range(len(scores[OURS]))]
     near = [
@@ -86,7 +91,7 @@ def _compare(what: str, scores: Scores, minimum: float | None) -> Iterator[Row]:
         ours=mean(near),
         against="all pages",
         baseline=1.0,
-        minimum=MIN_SHARE_NEAR_BEST,
+        minimum=minima["near"],
         note=f"{near.count(False)} of {count} below",
     )
 

@@ -35,7 +35,6 @@ from ingestion.reading.pdf.text_layer import read_text
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading
 from samples.layouts import TRANSLATED_LAYOUTS, make_translated_specimen
-from samples.layouts.specimen import NOTICE
 
 OURS, TOLD, ENGLISH = "ours", "Tesseract with the data of the language", "Tesseract with English"
 GROUPS = tuple(TRANSLATED_LAYOUTS)
@@ -76,7 +75,7 @@ def _make_pages(language: str, seed: str, folder: Path) -> Iterator[tuple[Path, 
             text = read_text(opened[0].get_textpage())
         path = folder / f"{number:03}.pdf"
         path.write_bytes(scan_document(content, KINDS[number % len(KINDS)], f"{seed} {number}"))
-        yield path, text.replace(NOTICE, "")
+        yield path, text
 
 
 def _list_words(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from audit.translation import gettext_noop as _
 
-ENGLISH = "eng"
+ENGLISH, JAPANESE = "eng", "jpn"
 UNKNOWN = ""
 
 # The names of languages within a sentence: "This page is in French".
@@ -200,6 +200,7 @@ LANGUAGES_OF_SCRIPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 # Languages whose words are written without spaces between them.
 UNSPACED = frozenset({"jpn", "chi_sim", "chi_tra", "tha"})
+IN_HAN_CHARACTERS = frozenset({"jpn", "chi_sim", "chi_tra"})
 
 
 def identify_language(text: str, *, is_certain: bool = False) -> str:

@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 
 from ingestion.reading.images.render import GreyArray
-from ingestion.reading.languages import ENGLISH
+from ingestion.reading.languages import ENGLISH, JAPANESE
 
 from .engines import OcrWord
 
@@ -45,14 +45,18 @@ _L_BEFORE_CONSONANT = re.compile(r"l(?=[cdfgjkmnpqrstvwxz][a-z]{2})")
 _ROMAN_NUMERAL = re.compile(r"(?:Il|lI|IIl|IlI|lII)(?=[,.;:)]?$)")
 # The sign of "10^9/L", a unit of blood counts.
 _POWER_OF_TEN = re.compile(r"\b10[4A*](?=(?:3|6|9|12)/[Llmuµμ])")
+# Characters of Chinese that are none of Japanese, and the Japanese ones that look like them.
+_JAPANESE_FORMS = str.maketrans("查值步每强净减别户吕綠录", "査値歩毎強浄減別戸呂緑録")
 _CENT_OF_NO_NUMBER = re.compile(r"(?<!\d)¢(?!\d)")
 
 
 def correct_letters(words: Sequence[OcrWord], grey: GreyArray, language: str) -> list[OcrWord]:
-    """Return the words of a page in `language` with their capital "I" and blanks restored.
+    """Return the words of a page in `language` with their letters and blanks restored.
 
     `grey` is the page from which the words were read.
     """
+    if language == JAPANESE:
+        return [replace(word, text=word.text.translate(_JAPANESE_FORMS)) for word in words]
     is_english = language == ENGLISH
     corrected: list[OcrWord] = []
     for word in words:

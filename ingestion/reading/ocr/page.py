@@ -97,7 +97,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     best = doubt_diacritics(read_below_stamps(best, engine, deadline), raster)
     if second_engine and passes.found.language not in SECOND_ENGINE_CANNOT_READ:
         remaining = remaining_seconds(deadline)
-        best = read_again(raster, best, second_engine).in_rows()
+        best = read_again(raster, best, second_engine, passes.found.language).in_rows()
         passes.identify_again(best.words)
         deadline = time.monotonic() + remaining  # the wait does not shorten the search of stamps
     language = passes.found.language

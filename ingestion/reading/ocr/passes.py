@@ -17,7 +17,7 @@ from ingestion.reading.images.normalise.picture import darken_faint_print, level
 from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.quality import is_degraded
 from ingestion.reading.images.render import GreyArray, PageRaster
-from ingestion.reading.languages import UNKNOWN, UNSPACED
+from ingestion.reading.languages import IN_HAN_CHARACTERS, UNKNOWN, UNSPACED
 from ingestion.reading.results import CorrectionKind, PageReading
 
 from .engines import (
@@ -171,9 +171,10 @@ class PagePasses:
     def identify_again(self, words: Sequence[OcrWord]) -> None:
         """Tell Japanese from Chinese by the words of the second engine.
 
-        Data of Chinese has no kana, so that a page in Japanese looks like Chinese.
+        Data of Chinese has no kana, so that a page in Japanese looks like Chinese. The language of
+        a page that Tesseract read badly is not known before.
         """
-        if self._languages is None or self.found.language not in UNSPACED:
+        if self._languages is None or self.found.language not in {UNKNOWN, *UNSPACED}:
             return
         found = self._languages.identify_by_script(words)
         if found.language in UNSPACED and found.language in self._languages.languages:
@@ -324,13 +325,17 @@ def doubt_diacritics(best: OcrPass, original: PageRaster) -> OcrPass:
     return replace(best, words=words, omits_diacritics=any(omitted))
 
 
-def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine) -> OcrPass:
+def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine, language: str) -> OcrPass:
     """Return a pass with the words of both engines.
 
-    Return `best` if the second engine could hardly read the page better, or if it fails. `original`
-    is the raster before it was corrected.
+    Return `best` if the second engine could hardly read the page better, or if it fails. It reads
+    each page in Chinese or Japanese, of which Tesseract omits characters. `original` is the raster
+    before it was corrected.
     """
-    if best.is_certain and not (is_degraded(original.grey) or has_small_print(best.variant)):
+    may_be_better = (
+        language in IN_HAN_CHARACTERS or is_degraded(original.grey) or has_small_print(best.variant)
+    )
+    if best.is_certain and not may_be_better:
         return best
     raster = best.variant.raster
     try:

@@ -98,6 +98,13 @@ def test_a_word_at_the_edge_of_the_page_and_without_ink_remains():
     assert correct_letters(words, blank, ENGLISH) == words
 
 
+def test_characters_of_chinese_become_those_of_japanese_on_a_page_in_japanese():
+    words = [OcrWord("治験審查結果", 90.0, 10, 10, 120, 20, (1, 1, 1))]
+    blank = np.full((100, 200), 255, np.uint8)
+    assert correct_letters(words, blank, "jpn")[0].text == "治験審査結果"
+    assert correct_letters(words, blank, "chi_sim") == words
+
+
 def is_in_doubt(printed, text, *, font=PLAIN):
     """Return whether the word `text` that OCR read lacks diacritics of its print."""
     grey, (left, top, right, bottom) = render(printed, font)
