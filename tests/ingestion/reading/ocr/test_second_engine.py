@@ -265,10 +265,11 @@ async def test_a_page_with_much_grain_is_read_by_both_engines(limits, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_page_without_text_has_no_words(limits):
-    start_if_needed(limits.second_engine)
-    engine = SecondEngine(limits.second_engine, limits.second_engine_seconds)
-    assert engine.read_page(make_page(sentences=())) == []
+async def test_a_page_without_text_has_no_words(limits, tmp_path):
+    async with Reader(limits) as reader:
+        await read(reader, tmp_path, grain=35.0)  # starts the engine
+        engine = SecondEngine(limits.second_engine, limits.second_engine_seconds)
+        assert engine.read_page(make_page(sentences=())) == []
 
 
 @pytest.mark.slow
