@@ -13,6 +13,7 @@ MAX_GRAIN = 2.5
 MAX_LIGHT_DIFFERENCE = 60
 EDGE_SHARE = 20  # part of each side that is left out, as it may show the table under the page
 PAPER_DEPTH = 40  # of 255, below the usual brightness, up to which a pixel is paper
+BAND_PIXELS = 64
 GRID = (24, 32)  # areas of the page, across and down, of which the brightness is compared
 MEDIAN_TO_DEVIATION = 0.6745  # of a normal distribution: its median absolute value
 LAPLACIAN_GAIN = 20**0.5  # by which the kernel (1, -4, 1) enlarges the deviation of grain
@@ -23,7 +24,16 @@ def is_degraded(grey: GreyArray) -> bool:
     height, width = grey.shape
     y, x = height // EDGE_SHARE, width // EDGE_SHARE
     inner = np.ascontiguousarray(grey[y : height - y, x : width - x])
-    return _measure_grain(inner) > MAX_GRAIN or _measure_light(inner) > MAX_LIGHT_DIFFERENCE
+    return (
+        _measure_grain(_take_bands(inner)) > MAX_GRAIN
+        or _measure_light(inner) > MAX_LIGHT_DIFFERENCE
+    )
+
+
+def _take_bands(grey: GreyArray) -> GreyArray:
+    """Return a quarter of a page, in bands from top to bottom. All of it takes 0.1 s."""
+    tops = range(0, grey.shape[0], 4 * BAND_PIXELS)
+    return np.concatenate([grey[top : top + BAND_PIXELS] for top in tops])
 
 
 def _measure_grain(grey: GreyArray) -> float:

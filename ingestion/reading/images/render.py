@@ -6,7 +6,7 @@ pdfium renders an image that does not fit in memory as a blank page, and reports
 
 from collections.abc import Iterable
 from ctypes import byref, c_uint
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil, floor
 from pathlib import Path
@@ -60,6 +60,10 @@ class PageRaster:
     dpi: float
     offset: tuple[int, int] = (0, 0)  # pixels of the page to the left of the area and above it
     colour: ColourArray | None = None  # None if it was not asked for or if all of it is grey
+    # By resolution. Several steps look at a page in the same one.
+    _smaller: dict[float, "PageRaster"] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     @property
     def width(self) -> float:
@@ -75,9 +79,11 @@ class PageRaster:
         """Return the raster in grey with at most this resolution. It is never enlarged."""
         if self.dpi <= dpi:
             return self
-        factor = dpi / self.dpi
-        smaller = cv2.resize(self.grey, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
-        return PageRaster(smaller, dpi)
+        if dpi not in self._smaller:
+            factor = dpi / self.dpi
+            grey = cv2.resize(self.grey, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
+            self._smaller[dpi] = PageRaster(grey, dpi)
+        return self._smaller[dpi]
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def find_strike_outs(raster: PageRaster, flat: PageRaster, words: Sequence[Word]
     scale = flat.dpi / POINTS_PER_INCH
     heights = [word.box.bottom - word.box.top for word in words if word.confidence > MIN_CONFIDENCE]
     usual = median(heights) * scale
-    paper = float(np.percentile(raster.grey, 90))
+    paper = float(np.percentile(raster.grey[::4, ::4], 90))
     prints = [threshold(flat.grey, brightness) for brightness in PRINT_BRIGHTNESSES]
     found = []
     for line in _lines(threshold(flat.grey, INK_BRIGHTNESS)):

@@ -314,15 +314,15 @@ def doubt_diacritics(best: OcrPass, original: PageRaster) -> OcrPass:
     On a degraded page, dust looks like diacritics. `original` is the raster before it was
     corrected.
     """
-    if is_degraded(original.grey):
-        return best
     grey = best.variant.raster.grey
     omitted = [omits_diacritics(word, grey) for word in best.words]
+    if not any(omitted) or is_degraded(original.grey):
+        return best
     words = [
         replace(word, confidence=min(word.confidence, DISPUTED_CONFIDENCE)) if is_omitted else word
         for word, is_omitted in zip(best.words, omitted, strict=True)
     ]
-    return replace(best, words=words, omits_diacritics=any(omitted))
+    return replace(best, words=words, omits_diacritics=True)
 
 
 def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine, language: str) -> OcrPass:

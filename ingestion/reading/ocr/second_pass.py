@@ -49,7 +49,7 @@ MIN_SECONDS_LEFT = 1.0  # for one area
 AREA_MARGIN_X_POINTS, AREA_MARGIN_Y_POINTS = 12.0, 6.0
 # Tesseract takes a single line above a rule for noise, and reads it if several copies of it are
 # stacked.
-COPIES_PER_LINE = 5
+COPIES_PER_LINE = 3
 
 
 def run_second_pass(
