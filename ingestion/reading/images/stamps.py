@@ -103,6 +103,8 @@ def _thick_areas(
     parts = measure_components(labels)
     is_letter = np.zeros(labels.max() + 1, np.uint8)
     is_letter[parts.label] = np.maximum(parts.width, parts.height) >= letters.min_pixels
+    if not is_letter.any():
+        return
     large = np.asarray(is_letter[labels])
     joined = np.asarray(cv2.dilate(large, np.ones((JOIN_PIXELS, JOIN_PIXELS), np.uint8)))
     groups = np.where(large > 0, label_components(joined), 0)
