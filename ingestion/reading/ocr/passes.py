@@ -329,13 +329,12 @@ def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine, langua
     """Return a pass with the words of both engines.
 
     Return `best` if the second engine could hardly read the page better, or if it fails. It reads
-    each page in Chinese or Japanese, of which Tesseract omits characters. `original` is the raster
+    each page in Chinese or Japanese, where Tesseract may omit characters. `original` is the raster
     before it was corrected.
     """
-    may_be_better = (
+    if best.is_certain and not (
         language in IN_HAN_CHARACTERS or is_degraded(original.grey) or has_small_print(best.variant)
-    )
-    if best.is_certain and not may_be_better:
+    ):
         return best
     raster = best.variant.raster
     try:
