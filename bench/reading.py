@@ -76,7 +76,7 @@ class ReadingSize:
 
 
 QUICK = ReadingSize(rounds=1, packet=8, copies=1, long=24, words=3, fields=10, page_seconds=15.0)
-FULL = ReadingSize(rounds=3, packet=16, copies=2, long=200, words=6, fields=30, page_seconds=15.0)
+FULL = ReadingSize(rounds=3, packet=48, copies=2, long=200, words=6, fields=30, page_seconds=15.0)
 
 
 class ReadingBench:

@@ -71,6 +71,7 @@ _BEGINNINGS = tuple(
     )
     for written in (phrase.upper(), phrase.capitalize())
 ) + tuple(" ".join(word) for word in ("VOID", "DRAFT", "COPY", "SUPERSEDED", "RECEIVED"))
+_FIRST_WORDS = frozenset(phrase.split()[0] for phrase in STAMP_PHRASES)
 # Letters may be spaced, as in "D R A F T".
 _ANY_PHRASE = re.compile(
     "|".join(r"\s{0,2}".join(phrase.replace(" ", "")) for phrase in STAMP_PHRASES), re.IGNORECASE
@@ -110,7 +111,7 @@ def read_stamp_line(line: str) -> StampLine | None:
     if spaced in STAMP_PHRASES:  # also "D R A F T"
         return StampLine(STAMP_PHRASES[spaced], letters.upper(), is_capital)
     words = [word.casefold() for word in _WORD.findall(line)]
-    if len(words) > MAX_STAMP_WORDS:
+    if len(words) > MAX_STAMP_WORDS or _FIRST_WORDS.isdisjoint(words):
         return None
     for phrase, kind in STAMP_PHRASES.items():
         parts = phrase.split()

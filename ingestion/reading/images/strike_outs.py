@@ -83,10 +83,12 @@ def find_strike_outs(raster: PageRaster, flat: PageRaster, words: Sequence[Word]
     for line in _lines(threshold(flat.grey, INK_BRIGHTNESS)):
         if _is_in_margin(line, flat) or _continuity(raster, flat, line, paper) < MIN_CONTINUITY:
             continue
-        cover = _cover(line, words, scale, usual)
         for ink in prints:
             crossings = _crossings(ink, line)
-            if not _is_crossed(crossings) or not _is_through_print(ink, line, crossings, cover):
+            if not _is_crossed(crossings):
+                continue
+            cover = _cover(line, words, scale, usual)
+            if not _is_through_print(ink, line, crossings, cover):
                 continue
             above, below = _heights_of_strokes(ink, line, crossings)
             if _is_height_of_print(above, below, usual):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ingestion.reading.images.binarise import ANALYSIS_DPI, Components
+from ingestion.reading.images.binarise import ANALYSIS_DPI, Components, flatten_background
 from ingestion.reading.images.coverage import find_letters, measure_faint_ink
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.results import Correction, CorrectionKind, PageReading, Word
@@ -23,21 +23,19 @@ def normalise_page(raster: PageRaster, page: PageReading) -> tuple[PageVariant, 
 
     A page on its side or upside down is not recognised here, because only OCR tells.
     """
-    small = raster.downsampled(ANALYSIS_DPI)
-    tone = measure_tone(small)
+    flat = flatten_background(raster)
+    tone = measure_tone(raster, flat)
     corrections = list(tone.corrections)
     if corrections:
         raster = normalise_tone(raster, tone)
-        small = raster.downsampled(ANALYSIS_DPI)
     bilevel = is_bilevel(raster.grey)
-    light = None if bilevel else measure_light(small)
+    light = None if bilevel else measure_light(raster.downsampled(ANALYSIS_DPI))
     is_photograph = light is not None and is_uneven(light)
     if light is not None and is_photograph:
         raster = even_out(raster, light)
-        small = raster.downsampled(ANALYSIS_DPI)
         corrections.append(Correction(CorrectionKind.LIGHT))
     page = replace(page, corrections=(*page.corrections, *corrections))
-    variant = PageVariant.of(raster, page, small=small)
+    variant = PageVariant.of(raster, page, flat=None if corrections else flat)
     letters = find_letters(variant.flat)
     if len(letters.label) < MIN_LETTERS:
         return _without_dotted_lines(variant, letters), tone

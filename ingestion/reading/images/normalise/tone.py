@@ -69,12 +69,15 @@ class Tone:
         return self.has_ink and self.contrast < MIN_CONTRAST
 
 
-def measure_tone(raster: PageRaster) -> Tone:
-    """Measure the tone of a page, or of an area of one."""
+def measure_tone(raster: PageRaster, flat: PageRaster | None = None) -> Tone:
+    """Measure the tone of a page, or of an area of one.
+
+    `flat` is the result of `flatten_background` for the raster, if it is known already.
+    """
     grey = raster.downsampled(ANALYSIS_DPI).grey
-    is_inverted = _is_inverted(grey)
-    grey = WHITE - grey if is_inverted else grey
-    return measure_flat_tone(flatten(grey), is_inverted=is_inverted)
+    if _is_inverted(grey):
+        return measure_flat_tone(flatten(np.asarray(WHITE - grey)), is_inverted=True)
+    return measure_flat_tone(flatten(grey) if flat is None else flat.grey)
 
 
 def measure_flat_tone(flat: GreyArray, *, is_inverted: bool = False) -> Tone:

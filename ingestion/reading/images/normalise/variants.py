@@ -84,14 +84,14 @@ class PageVariant:
         page: PageReading,
         shown_page: ShownPage | None = None,
         *,
-        small: PageRaster | None = None,
+        flat: PageRaster | None = None,
     ) -> "PageVariant":
         """Return the variant that a raster shows, with the raster's width and height.
 
-        `small` is the raster at 100 dpi, if it is known already.
+        `flat` is the result of `flatten_background` for the raster, if it is known already.
         """
         page = replace(page, width=raster.width, height=raster.height)
-        return cls(raster, page, flatten_background(small or raster), shown_page)
+        return cls(raster, page, flat or flatten_background(raster), shown_page)
 
     def corrected(
         self, raster: PageRaster, kind: CorrectionKind, amount: float = 0.0
