@@ -17,7 +17,7 @@ from ingestion.rules.document_types import BOUNDARY_MODEL_FILE
 Tree = float | tuple[int, float, "Tree", "Tree"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # the hash of all trees would take a millisecond
 class BoundaryModel:
     """The trees, and the probability from which a page is in doubt."""
 
