@@ -15,11 +15,12 @@ from audit.ledger.queries import list_entries
 from ingestion.core.renditions import RenderedFile, RenditionKind
 from ingestion.documents import renditions
 from ingestion.intake.registration import UploadedDocument, register_upload
-from ingestion.models import Document, Finding
+from ingestion.models import Document
+from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import get_archive
 from tests.api.conftest import check_problem
 from tests.api.servers import send_request, web_server
-from tests.factories import make_user
+from tests.factories import make_user, verdict
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -30,6 +31,7 @@ from tests.web.scenes import (
 BYTES = bytes(range(256)) * 1000
 SHA256 = hashlib.sha256(BYTES).hexdigest()
 ETAG = f'"{SHA256}"'
+LOCKED = verdict("ARCHIVED", RuleFinding("ACTIVE_CONTENT", facts={"kinds": "javascript"}))
 
 
 def make_document(site, tmp_path, verdict=FILED):
@@ -44,8 +46,8 @@ def make_document(site, tmp_path, verdict=FILED):
 
 
 @pytest.fixture
-def document(site, tmp_path):
-    return make_document(site, tmp_path)
+def document(request, site, tmp_path):
+    return make_document(site, tmp_path, LOCKED if "locked" in request.fixturenames else FILED)
 
 
 @pytest.fixture(scope="module")
@@ -252,8 +254,6 @@ def test_a_rendition_is_sent_with_its_own_name_type_and_digest(document, request
 @pytest.fixture
 def locked(request_content, document):
     """Return a filed document with active content. Its address is that of `request_content`."""
-    facts = {"kinds": "javascript"}
-    Finding.objects.create(document=document, code="ACTIVE_CONTENT", facts=facts, attempt=1)
     return document
 
 

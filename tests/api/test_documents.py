@@ -2,9 +2,11 @@
 
 import pytest
 
+from audit.ledger.log import ledger
 from ingestion.core.breaker import BreakerState
-from ingestion.core.renditions import RenditionKind
-from ingestion.models import Document, DocumentRendition, Finding, PortalLimitState
+from ingestion.core.renditions import RenderedFile, RenditionKind
+from ingestion.documents import renditions
+from ingestion.models import Document, PortalLimitState
 from ingestion.rules.findings import RuleFinding
 from tests.api.conftest import check_problem
 from tests.factories import make_batch, make_user, verdict
@@ -137,18 +139,13 @@ def test_a_document_says_whether_its_content_is_the_original(program, packet):
     }
 
 
-def test_only_the_inert_rendition_of_an_original_under_lock_has_an_address(program, packet):
-    document = packet.documents.get(state="ARCHIVED")
-    facts = {"kinds": "javascript"}
-    Finding.objects.create(document=document, code="ACTIVE_CONTENT", facts=facts, attempt=1)
+def test_only_the_inert_rendition_of_an_original_under_lock_has_an_address(program, site, tmp_path):
+    scripted = verdict("ARCHIVED", RuleFinding("ACTIVE_CONTENT", facts={"kinds": "javascript"}))
+    document = make_packet(site, make_user(), scripted).documents.get()
     for kind in (RenditionKind.OFFICE_PDF, RenditionKind.INERT):
-        DocumentRendition.objects.create(
-            document=document,
-            kind=kind,
-            sha256=f"{kind:0<64}",
-            size=1,
-            media_type="application/pdf",
-        )
+        rendered = RenderedFile(kind, tmp_path, f"{kind:0<64}", 1, "application/pdf", "x")
+        with ledger():
+            renditions.record_rendition(Document.lock(document.pk), rendered)
     body = program.get(f"documents/{document.pk}").json()
     assert body["content_kind"] == "inert"
     addresses = {each["kind"]: each["content_url"] for each in body["renditions"]}

@@ -1,6 +1,7 @@
 """Doubts values of a field that compete: each keeps one way, or stands behind another value."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ingestion.rules.document_types import FieldSpec
@@ -22,6 +23,7 @@ from ingestion.rules.fields.searches.number_searches import search_reference_num
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.searches.table_searches import search_reference_cells
 from ingestion.rules.fields.searches.text_searches import search_dates_by_role, search_investigators
+from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
 _LEADING = re.compile(r"(?i)\b(?:principal|chief|lead|responsible|PI)\b")
@@ -40,8 +42,25 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
     for key, each in found.items():
         if document.is_outdated(spec, each.value):
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
-        elif document.is_doubtful(spec, each.value):
+        elif document.is_doubtful(spec, each.value) or _is_longer_elsewhere(
+            spec, each.value, found.values()
+        ):
             found[key] = each.with_best_way()
+
+
+def _is_longer_elsewhere(spec: FieldSpec, value: FieldValue, found: Iterable[FoundValue]) -> bool:
+    """Return whether a title has a part in brackets at another place, as an acronym of the study.
+
+    On a scan, also whether the last word of a value has more letters at another place.
+    """
+    longer = [
+        other.value.value[len(value.value) :]
+        for other in found
+        if other.value.value.startswith(value.value) and other.value.value != value.value
+    ]
+    if spec.is_title:
+        return any(rest.startswith(" (") and rest.endswith(")") for rest in longer)
+    return value.source in SCAN_SOURCES and any(rest[0].isalnum() for rest in longer)
 
 
 def _prefer_beginning(

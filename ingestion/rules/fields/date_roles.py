@@ -78,6 +78,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:protocol|form) dated"
     r"|amendment \d+ dated|updated|modified|prepared|compiled|current as of",
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
+    r"|took place|taken place|takes place"
     r"|examination"
     r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat"
     r"|dates?(?:\(s\))? of (?:the )?(?:training|course|workshop|seminar|webinar|session|exam)"

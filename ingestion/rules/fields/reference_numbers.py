@@ -22,11 +22,13 @@ _MAX_NUMBERS = 60  # of a page that are examined; the limit bounds the time
 _BEFORE_LENGTH = 70  # characters before a number in which its caption is searched
 _AFTER_LENGTH = 12  # characters after a number in which its line may end
 _NUMBER = re.compile(
-    r"(?<![\w@.,/$\u00a3\u20ac+-])(?=[\w./-]*\d)(?P<number>(?:19|20)\d\d [A-Z]{2,6} \d{3,6}"
+    r"(?<![\w@.,/$\u00a3\u20ac+-])(?=[\w./-]*\d|[A-Z]{2,6} \d{1,2} ?\()(?P<number>"
+    r"(?:19|20)\d\d [A-Z]{2,6} \d{3,6}|[A-Z]{2,6} \d{1,2} ?\([a-z]{1,3}\) ?\d[\d/]*\d"
     r"|[A-Z0-9]\w*(?:[./_-]\w+)*"
     r"(?: \(\d+\)| (?:- )?(?!\d{1,2}[./-]\d{1,2}[./-]\d{2,4})\d{2,6}\b(?![ -]?[A-Za-z%]))*)"
     r"(?![\w@%]|[.,]\d)"
 )
+_WITH_LETTER = re.compile(r"\d ?\([a-z]{1,3}\)")  # as in "ABC 4 (k) 03/12/18", which is no date
 _CODE = re.compile(r"(?<![\w./-])(?=[\w./-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
 _SIGN = re.compile(
     r"(?i)(?:\#|\bn[o\u00ba\u00b0]\b\.?|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
@@ -64,7 +66,8 @@ _BARE_WORD = re.compile(
 _REFER_TO = re.compile(r"(?i)(?:\band )?\brefer(?:ring)? to\b")
 _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
 _PREFIX = re.compile(
-    r"[:#.] ?(?P<prefix>(?:(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])|(?:[A-Z]\.){2,7})[ /-])$"
+    r"(?:[:#.] ?|\b(?i:numbers?|no|nr|ref(?:erence)?|id|code)\b\.?\s)"
+    r"(?P<prefix>(?:(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])|(?:[A-Z]\.){2,7})[ /-])$"
     r"|(?:[:#.]|\b(?i:application|project|protocol|ref(?:erence)?|study))\s"
     r"(?P<mixed>(?=\w*[a-z])[A-Z][A-Za-z]{0,4}[A-Z][A-Za-z]{0,4}(?:-[A-Z]{2,6})? )$"
 )  # behind a caption
@@ -103,7 +106,8 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
             continue
         examined += 1
         start, end = match.span("number")
-        if any(first < end and start < last for first, last in taken) or _TIME.fullmatch(number):
+        is_date = any(first < end and start < last for first, last in taken)
+        if (is_date and not _WITH_LETTER.search(number)) or _TIME.fullmatch(number):
             continue
         rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)

@@ -27,7 +27,15 @@ _CAPTION = re.compile(
     rf"|(?:full\s+|short\s+)?name\s+of\s+(?:the\s+)?(?:research\s+)?{_STUDY_WORD}|{_STUDY_WORD}\s+name)"
     r"\s*(?P<sign>[:\u2013\u2014]|\s-\s|$)\s*(?P<rest>.*)$"
 )
-_CAPTION_WORD = re.compile(r"(?i)title|topic|name")  # every caption has one of these
+# A question or the beginning of a paragraph, as in "What is the study called? ..."
+_RUN_IN_CAPTION = re.compile(
+    rf"(?i)^\W*(?:\d+[.)]\s*)?(?P<caption>what(?:\s+is|'s|\u2019s)\s+(?:it|(?:the|this|our)\s+(?:research\s+)?"
+    rf"{_STUDY_WORD}(?:\s+{_STUDY_WORD})?)\s+called"
+    rf"|what\s+is\s+the\s+(?:full\s+)?(?:title|name)\s+of\s+(?:the|this|our)\s+(?:research\s+)?{_STUDY_WORD}"
+    rf"|(?:(?:the|full)\s+)*(?:title|name)\s+of\s+(?:the|this|our)\s+(?:research\s+)?{_STUDY_WORD}"
+    rf"|{_STUDY_WORD}\s+(?:title|name))\s*(?P<sign>[?.])\s+(?P<rest>(?-i:[^\W\d_a-z]).*)$"
+)
+_CAPTION_WORD = re.compile(r"(?i)title|topic|name|called")  # every caption has one of these
 _OTHER_TITLE = re.compile(
     r"(?i)\b(?:job|position|working|academic|professional|course|module|document|form|degree|contact"
     r"|signatory|investigator'?s?|grant|award|contract|report|book|and title|title and|title/"
@@ -103,7 +111,7 @@ _NAMED = re.compile(
     rf"(?i)(?:\b{_STUDY_WORD}\b(?:[^.]|\bno\.){{0,60}}"
     r"|\b(?:review|request|application|submission|renewal) (?:of|for)\b[^.]{0,40}"
     r"|\b(?:entitled|titled|called|title|named|re|subject|topic|report on|(?:take|taking)"
-    r" part in|participat(?:e|ing) in)\b\W*)$"
+    r" part in|participat(?:e|ing) in)\b(?: is)?\W*)$"
 )
 _NAMED_AFTER = re.compile(
     rf"(?i)^\W{{0,4}}(?:\([^)]*\)\s*)?(?:{_STUDY_WORD}\b"
@@ -111,9 +119,14 @@ _NAMED_AFTER = re.compile(
 )
 _NUMBER_BEFORE_QUOTE = re.compile(r"(?<!\S)(?=\S*\d\d)[A-Z][A-Z0-9/.-]{4,},?\s*$")
 _ENTITLED = re.compile(
-    r"\b(?:entitled|titled|title of the (?:study|project) is)[,:]?\s+"
+    rf"\b(?:entitled|titled|{_STUDY_WORD}\s+(?:is\s+)?(?:called|named)"
+    r"|(?:title(?: of (?:the|this|our) (?:study|project|research|survey))?"
+    r"|(?:formal|full|official|working) (?:title|name)"
+    r"|name of (?:the|this|our) (?:study|project|research|survey)) is)[,:]?\s+"
     r"(?P<title>[^\W\da-z_][^.\u201c\u201d\"?]{10,220}?)"
-    r"(?=\.(?:\s|$)|,\s(?:which|you|and is|is)\b|\n\s*\n)"
+    r"(?=\.(?:\s|$)|,\s(?:which|you|and is|is)\b|\n\s*\n"
+    r"|\sand\s(?:has\s|have\s|was\s)?(?:determined|found|approved|reviewed|decided|granted)\b"
+    r"|\sand\s(?:it\s)?is\s(?:the|a|an|part)\b)"
 )
 _BETWEEN_COMMAS = re.compile(
     r"\b(?i:application|project|study|proposal|protocol|research)\b[^.,:\n]{0,40},\s+"
@@ -164,6 +177,7 @@ _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
 _CONTINUES = re.compile(
     r"(?!(?:is|was|were|are|has|have|had|will|shall|may|as|by|which|that|submitted|dated)\b)[a-z]+\s"
 )
+_CONTINUES_IN_CAPITALS = re.compile(r"(?:OF|FOR|IN|AND|ON|WITH|AT|TO|BY|FROM|AMONG|THE)\b[^a-z:]+$")
 _MAX_LINES = 5
 # The two parts of a caption that is broken behind the title.
 _CAPTION_START = re.compile(r"(?i)\s+(?:co-?)?(?:principal|lead|chief|primary|name of)$")
@@ -190,6 +204,7 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
     """
     for at, line in enumerate(lines):
         match = _CAPTION.match(line) if _CAPTION_WORD.search(line) else None
+        match = match or (_RUN_IN_CAPTION.match(line) if _CAPTION_WORD.search(line) else None)
         if match is None or _OTHER_TITLE.search(match["caption"]):
             continue
         rest, below = match["rest"].strip(), lines[at + 1 :]
@@ -319,6 +334,7 @@ def continue_title(first: str, below: Sequence[str]) -> str:
             break
         wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
         wraps = wraps or _CONTINUES.match(plain) is not None
+        wraps = wraps or (first.isupper() and _CONTINUES_IN_CAPITALS.match(plain) is not None)
         if ended or not (wraps or is_open):
             break
         if not is_open and begins_paragraph(plain, lines[-1]):

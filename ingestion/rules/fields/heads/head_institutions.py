@@ -40,7 +40,10 @@ _BOARD = re.compile(
 _IN_BOARD = re.compile(
     r"University|College|Institute|Hospital|Faculty|School|Department|\b[A-Z]{3,6} (?:IRB|REB|REC)"
 )
-_BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects")
+_BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects|human participants")
+_BOARD_GOES_ON = re.compile(  # in the next line
+    r"(?:Institutional|Human|Review|Ethics?|Ethical|Protection|of|of the|for the)$"
+)
 _POSSESSIVE = re.compile(
     r"['\u2019]s(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
 )
@@ -49,6 +52,7 @@ _DOCUMENT_OF = re.compile(
     r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*)"
     r"\s+(?:of|from|by)\s+(?:the\s+)?"
 )
+_GOES_ON = re.compile(r"(?i)\b(?:of|for|and|at|in|on)(?: the)?$")  # in the next line
 _DOCUMENT_BEHIND = re.compile(
     r"(?i)\s+[-\u2013|]\s+(?:\w+ ){0,2}(?:outcome|decision|approval|notice|letter|certificate)$"
 )
@@ -92,7 +96,10 @@ def find_headings(
             return
         if not any(fuzzy_phrases.contains_phrase(line.text, phrase) for phrase in spec.heading):
             continue
-        text = _DOCUMENT_BEHIND.sub("", line.text.strip(" ,;_-"))
+        words, text = line.words, line.text
+        if _GOES_ON.search(text) and at + 1 < len(lines):
+            words, text = (*words, *lines[at + 1].words), f"{text} {lines[at + 1].text}"
+        text = _DOCUMENT_BEHIND.sub("", text.strip(" ,;_-"))
         if not names.names_institution(text):
             text = f"{_first_line_of_cell(line, lines[:at])} {text}".strip()
         plain = _DOCUMENT_OF.sub("", text)
@@ -100,7 +107,7 @@ def find_headings(
             continue
         text = plain
         if len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith((".", ":")):
-            yield value_of_line(page, line.words, spec, text)
+            yield value_of_line(page, words, spec, text)
 
 
 def _first_line_of_cell(line: TextLine, above: Sequence[TextLine]) -> str:
@@ -144,7 +151,9 @@ def _plain_name_of_board(text: str) -> str:
 
 def _with_wrapped_words(line: TextLine, following: TextLine | None) -> str:
     """Return the text of a line; if it goes on in the line below, with the first words of that."""
-    if following is None or len(line.text) < _MIN_WRAPPED_LINE:
+    if following is None:
+        return line.text
+    if len(line.text) < _MIN_WRAPPED_LINE and not _BOARD_GOES_ON.search(line.text):
         return line.text
     if abs(following.box.left - line.box.left) > MIN_INDENT:
         return line.text

@@ -13,7 +13,9 @@ NAME_WORD = r"[^\W\d_a-z][\w.'\u2019-]*"
 CONNECTING_WORD = r"(?:of|the|and|at|for|in|&|de|del)"
 INSTITUTION = re.compile(
     rf"(?:{NAME_WORD} ){{0,5}}"
-    r"(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL|Infirmary|Clinic"
-    r"|Medical Cent(?:er|re))"
+    r"(?:University|UNIVERSITY|College|COLLEGE|Institute|INSTITUTE|Hospital|HOSPITAL|Infirmary"
+    r"|Clinic|Medical Cent(?:er|re)|NHS (?:Foundation )?Trust"
+    r"|(?<=[^\W\d_] )School of (?:Public Health|Medicine|Nursing|Pharmacy|Dentistry|Business"
+    r"|Economics|Education|Law|Social Work|Design|Arts|Engineering|Hygiene))\b"
     rf"(?: (?:{CONNECTING_WORD} )*{NAME_WORD}){{0,5}}"
 )

@@ -28,6 +28,7 @@ _NOT_SUB = (
 _LEAD = (
     rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)"
     r"|(?:the\s+)?(?:person|researcher|investigator) in charge"
+    r"|(?:the\s+)?(?:person|researcher|scientist) responsible"
     r"|(?:study|trial)\s+(?:doctor|physician)"
     r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair)|project\s+manager)"
 )
@@ -44,8 +45,8 @@ _ACTION = (
 _LINK = (
     r"(?:'s|\u2019s)?(?:\s*\((?:s|pi|pis)\))?(?:[ \t]+names?)?"
     r"(?:\s+(?:for|of|in|on)\s+(?:this|the|our)\s+(?:current\s+|research\s+)?"
-    r"(?:study|project|research|trial|work))?\s*(?:[:,\u2013-]|\b(?:is|are|will be|was)\b|\n)?"
-    r"\s*(?:the\s+|our\s+)?\(?\s*$"
+    r"(?:study|project|research|trial|work))?\s*(?:[:.,\u2013-]|\b(?:is|are|will be|was)\b|\n)?"
+    r"\s*(?:the\s+|our\s+)?\(?\s*(?:(?:dr|drs|ir|ing|mr|prof)\.\s+){0,3}$"
 )
 _NO_CAPTION = r"(?![^\n.]{0,25}:)"  # a colon shows that the name comes after the word of the role
 _SIGNED = r"(?:signature of\s+|is\s+)?(?:the\s+)?"
@@ -68,6 +69,10 @@ _BEFORE = (
         r"(?i)\bwho (?:runs|leads|(?:is|are) (?:running|leading|doing|conducting|organi[sz]ing))"
         r" (?:the|this) (?:study|research|project)\?\s*$"
     )),
+    (1, re.compile(
+        r"(?i)\bresponsible for (?:[\w-]+ ){0,4}?(?:study|research|project|trial) (?:is|are) "
+        r"(?:[a-z-]+ ){0,4}$"
+    )),
     (2, re.compile(rf"(?i){_STUDENT}{_LINK}")),
     (3, re.compile(r"(?i)\b(?:under the (?:direction|supervision|guidance) of|supervis(?:or|ed by))"
                    r"\s*:?\s*$")),
@@ -76,8 +81,12 @@ _BEFORE = (
 )  # fmt: skip
 _AFTER = (
     (0, re.compile(
-        rf"(?i)^[\s,(\u2013-]*(?:(?:[^.;:()]|(?<=[A-Z])\.){{0,50}}?[,(\n]\s*)?{_SIGNED}"
+        rf"(?i)^[\s,(\u2013-]*(?:(?:[^.;:()]|(?<=[A-Z])\.){{0,50}}?(?:[,(\n]|\band\b)\s*)?{_SIGNED}"
         rf"(?:as\s+(?:the\s+)?)?{_LEAD}{_NO_CAPTION}"
+    )),
+    (1, re.compile(
+        r"(?i)^,?\s+who\s+(?:is\s+(?:in\s+charge\s+of|responsible\s+for|leading|conducting|running)"
+        r"|leads|directs|runs|conducts)\s+(?:this|the|our)\s+(?:research|study|project|trial)\b"
     )),
     (1, re.compile(rf"(?i)^[\s,(\u2013-]*{_SIGNED}{_PLAIN}{_NO_CAPTION}")),
     (1, re.compile(
@@ -102,9 +111,9 @@ _ANY_ROLE = re.compile(
     r"investigat(?:or|ing)|researcher|experimenter|applicant|scientist|conduct|carr(?:y|ied|ies)"
     r"|undertak(?:e|ing)|lead|led|direct|run|perform|doing|done|organi[sz](?:ing|ed|es)"
     r"|invit(?:ing|es)|asking|proposed|designed|overseen|my name is|submitted|student|supervis"
-    r"|contact|in charge|doctor|physician|study by\b|project by\b|research by\b|manager|head\b"
-    r"|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b|[\u201d\"\u2019],? by\b|[\u201d\"] of\b|recipient"
-    r"|receiving party"
+    r"|contact|in charge|responsible|doctor|physician|study by\b|project by\b|research by\b|manager"
+    r"|head\b|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b|[\u201d\"\u2019],? by\b|[\u201d\"] of\b"
+    r"|recipient|receiving party"
 )
 # Before words that belong to the name of a place, an institution or a subject.
 _IN_PHRASE = re.compile(

@@ -12,10 +12,10 @@ from itertools import islice
 from ingestion.reading.results import PageReading, Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, text_readings
+from ingestion.rules.fields import geometry, table_columns, text_readings
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.persons import person_names
-from ingestion.rules.fields.searches.found_values import FoundValue, add_found
+from ingestion.rules.fields.searches.found_values import RANK_OF_SENTENCES, FoundValue, add_found
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine, ValueAbove, find_value_above
 from ingestion.rules.fields.values import (
@@ -124,10 +124,24 @@ def _beside_or_below(
         value = value_at_start(page, words, spec, month_first=document.month_first)
         if value and not document.is_printed(spec, value):
             ways = {Way.PLACE}
+            if _is_one_of_column(document.lines_of(page), page, caption, spec):
+                return FoundValue(value, frozenset(ways), RANK_OF_SENTENCES)
             if spec.kind != "text" and is_certain_place(page, caption, value):
                 ways.add(Way.ALIGNED)
             return FoundValue(value, frozenset(ways), rank)
     return None
+
+
+def _is_one_of_column(
+    lines: Sequence[TextLine], page: PageReading, caption: geometry.TextSpan, spec: FieldSpec
+) -> bool:
+    """Return whether a caption heads a column of a table with several different dates."""
+    if spec.kind != "date":
+        return False
+    first = page.words[caption.start]
+    head = next((line for line in lines if line.words[0] is first), None)
+    cells = table_columns.find_cells_below(head, lines) if head else []
+    return len({cell.text for cell in cells}) > 1
 
 
 def _code_beside_or_below(

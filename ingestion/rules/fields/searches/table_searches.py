@@ -31,6 +31,7 @@ _INVESTIGATOR_CAPTION = re.compile(
     r"(?i)(?:name\s?:?\s?\(|name of (?:the )?)?"
     r"(?:(?:local|site|principal|chief|lead|coordinating|responsible)\s)*"
     r"(?:investigator|applicant|researcher)s?(?:\s?/\s?[\w-]+(?:\s[\w-]+)?)?(?:\sname)?"
+    r"(?:\s?(?:&|and)\s?contact(?:\s(?:details|information|number|person))?)?"
     r"(?:\s?\([^)]*\))?\s?\)?\s?:?"
 )
 _OF_COMPANY = re.compile(r"sponsor|^for\b|\b(?:ltd|limited|inc|gmbh|llc|plc|company|pharma)\b")
