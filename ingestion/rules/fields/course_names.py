@@ -20,6 +20,10 @@ _IN_SENTENCE = re.compile(
     r"|the (?:course|training|module|workshop))\b"
 )
 _QUOTED = re.compile(r"[\u201c\"\u00ab](?P<text>[^\u201c\u201d\"\u00bb]{4,200})[\u201d\"\u00bb]")
+_INSTITUTION = re.compile(
+    r"(?i)(?:[\w'\u2019-]+ ){0,3}(?:institute|centre|center|office|committee|board|university"
+    r"|academy|school|department)\b"
+)
 _CONNECTING = frozenset({"of", "in", "for", "and", "the", "to", "on", "with", "&", "a", "an"})
 _COURSE = (
     r"(?:course|module|training|workshop|seminar|webinar|tutorial|program(?:me)?|exam(?:ination)?"
@@ -134,6 +138,11 @@ def join_lines(first: TextLine, lines: Sequence[TextLine], gap: float = 0.0) -> 
             break
         parts.append(following)
     return " ".join(part.text for part in parts)
+
+
+def is_doubtful(name: str) -> bool:
+    """Return whether a name is cut, or may be that of the institution that gives the course."""
+    return is_cut(name) or _INSTITUTION.match(name) is not None
 
 
 def is_cut(name: str) -> bool:

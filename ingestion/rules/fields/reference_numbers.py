@@ -31,7 +31,7 @@ _NUMBER = re.compile(
 _WITH_LETTER = re.compile(r"\d ?\([a-z]{1,3}\)")  # as in "ABC 4 (k) 03/12/18", which is no date
 _CODE = re.compile(r"(?<![\w./-])(?=[\w./-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
 _SIGN = re.compile(
-    r"(?i)(?:\#|\bn[o\u00ba\u00b0]\b\.?|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
+    r"(?i)(?:\#|\bn(?:[o\u00ba\u00b0]\b\.?|\.(?=\s))|\bdnr\b\.?|\bcaae\b|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
     r"|\bcode\b|:|\bis\b)[\s.:#\u2116(\[]*$"
 )
 _OF_OTHER_REGISTER = re.compile(
@@ -41,7 +41,7 @@ _STUDY = re.compile(r"(?i)\b(?:protocol|study|project|trial|research|proposal)\b
 _COMMITTEE = re.compile(
     r"(?i)\b(?:irb|iec|e?rec|reb|erb|hrec|ethics?|ethical|approval|clearance|ref|reference|file"
     r"|application|submission|record|log|case|permit|certificate|tracking|committee|board|review"
-    r"|our|determination|exemption|dossier)\b"
+    r"|our|determination|exemption|dossier|dnr|caae|comitato|comit[e\u00e9]|ethik\w*|votum)\b"
 )
 _REGISTER = re.compile(r"(?i)\b(?:iras|clinicaltrials|eudamed|portal)\b")  # of many institutions
 _REGISTERED_BOARD = re.compile(r"(?:IRB|IORG)\d{8}")  # or a study of some institutions
@@ -55,7 +55,8 @@ _OTHER_THING = re.compile(
     r"|road|avenue|floor|building|sections?|appendix|part|chapter|article|act|item|step|visit|day"
     r"|weeks?|months?|years?|hours?|minutes|participants?|subjects|people|patients|total|site"
     r"|amendment|modification|sponsor(?:'s)?|eudract|isrctn|orcid|doi|isbn|issn|member|license"
-    r"|licence|npi|code of|ext|extension|bag|p\.?\s?o|and|or|than|about|to|of|at|least)\b"
+    r"|licence|npi|meeting|insurance|code of|ext|extension|bag|p\.?\s?o|and|or|than|about|to|of"
+    r"|at|least)\b"
     r"\W*(?:\w+\W*)?$"
 )
 _LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|application)\W*$")
@@ -66,7 +67,8 @@ _BARE_WORD = re.compile(
 _REFER_TO = re.compile(r"(?i)(?:\band )?\brefer(?:ring)? to\b")
 _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
 _PREFIX = re.compile(
-    r"(?:[:#.] ?|\b(?i:numbers?|no|nr|ref(?:erence)?|id|code)\b\.?\s)"
+    r"(?:[:#.] ?|\b(?:[Cc]ommittee|[Bb]oard|[Pp]anel),?\s"
+    r"|\b(?i:numbers?|no|nr|ref(?:erence)?|id|code)\b\.?\s)"
     r"(?P<prefix>(?:(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])|(?:[A-Z]\.){2,7})[ /-])$"
     r"|(?:[:#.]|\b(?i:application|project|protocol|ref(?:erence)?|study))\s"
     r"(?P<mixed>(?=\w*[a-z])[A-Z][A-Za-z]{0,4}[A-Z][A-Za-z]{0,4}(?:-[A-Z]{2,6})? )$"

@@ -20,11 +20,13 @@ _STUDY_WORD = (
 )
 # The head word of a caption is "title", or the name of a study.
 _CAPTION = re.compile(
-    rf"(?i)^\W*(?:\d+[.)]\s*)?(?P<caption>(?:[\w'/()-]+\s+){{0,5}}?(?:titles?|topic)\b"
+    rf"(?i)^\W*(?:Q?\d+(?:\.\d+)*[.)]?\s+|\d+[.)])?"
+    rf"(?P<caption>(?:[\w'/()-]+\s+){{0,5}}?(?:titles?|topic)\b"
     rf"(?:\s*\([^)]*\))?"
     rf"(?:\s+of(?:\s+(?:the|this|your|my))?(?:\s+\w+){{0,2}}\s+{_STUDY_WORD}(?:\s+{_STUDY_WORD})?"
     rf"|\s+of\s+(?:the\s+)?{_STUDY_WORD})?(?:\s*\([^)]*\))?"
-    rf"|(?:full\s+|short\s+)?name\s+of\s+(?:the\s+)?(?:research\s+)?{_STUDY_WORD}|{_STUDY_WORD}\s+name)"
+    rf"|(?:full\s+|short\s+)?name\s+of\s+(?:the\s+)?(?:research\s+)?(?:{_STUDY_WORD}|work)"
+    rf"|{_STUDY_WORD}\s+name)"
     r"\s*(?P<sign>[:\u2013\u2014]|\s-\s|$)\s*(?P<rest>.*)$"
 )
 # A question or the beginning of a paragraph, as in "What is the study called? ..."
@@ -80,7 +82,7 @@ _BEFORE_TITLE = re.compile(
     r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?=[\w./-]*[a-z])[\w./-]*\d{3}[\w./-]*\s(?=(?-i:[^\W\da-z_])\w\w)|(?:(?:irb|rec|reb|study|project|protocol|research|application"
     r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*(?:[,:\u2013\u2014]|-(?=\s)|(?=\())"
     r"|ethics application\s+[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
-    r"|\[[\w./ -]*\d[\w./ -]*\]"
+    r"|\[[\w./ -]*\d[\w./ -]*\]|\((?:request|application) for [^()]{3,40}\)\s*:"
     r"|(?-i:[A-Z]{2,8}) (?=(?:[\w./-]*?\d){3})[\w./-]*\d[\w./-]*\s*(?:[,;:\u2013\u2014]|-(?=\s))"
     # The sponsor, and the number of the protocol
     r"|[^,;:\d]{2,50}(?:,\s(?:inc|ltd|llc)\.?)?\s[-\u2013]\s(?=[\w./-]*\d\d)(?-i:[A-Z0-9][A-Z0-9./-]{4,})[,:]\s"
@@ -107,6 +109,8 @@ _QUOTED = re.compile(
     r"[\u201c\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{8,260})[\u201d\"\u00bb]"
     r"|(?<!\w)[\u2018'](?P<single>[^\u2018\n][^\u2018]{12,260}?)[\u2019'](?![\w])"
 )
+# The rest of a title that begins with a quotation, as in '"Who cares?" Moral distress in nurses'.
+_TITLE_BEHIND = re.compile(r":?\s(?:(?-i:[^\W\d_a-z])[\w'\u2019-]*)(?:\s[\w'\u2019-]+){2}")
 _NAMED = re.compile(
     rf"(?i)(?:\b{_STUDY_WORD}\b(?:[^.]|\bno\.){{0,60}}"
     r"|\b(?:review|request|application|submission|renewal) (?:of|for)\b[^.]{0,40}"
@@ -119,14 +123,14 @@ _NAMED_AFTER = re.compile(
 )
 _NUMBER_BEFORE_QUOTE = re.compile(r"(?<!\S)(?=\S*\d\d)[A-Z][A-Z0-9/.-]{4,},?\s*$")
 _ENTITLED = re.compile(
-    rf"\b(?:entitled|titled|{_STUDY_WORD}\s+(?:is\s+)?(?:called|named)"
+    rf"\b(?:entitled|titled|with the title|{_STUDY_WORD}\s+(?:is\s+)?(?:called|named)"
     r"|(?:title(?: of (?:the|this|our) (?:study|project|research|survey))?"
     r"|(?:formal|full|official|working) (?:title|name)"
     r"|name of (?:the|this|our) (?:study|project|research|survey)) is)[,:]?\s+"
     r"(?P<title>[^\W\da-z_][^.\u201c\u201d\"?]{10,220}?)"
     r"(?=\.(?:\s|$)|,\s(?:which|you|and is|is)\b|\n\s*\n"
     r"|\sand\s(?:has\s|have\s|was\s)?(?:determined|found|approved|reviewed|decided|granted)\b"
-    r"|\sand\s(?:it\s)?is\s(?:the|a|an|part)\b)"
+    r"|\sand\s(?:it\s)?is\s(?:the|a|an|part)\b|\sto\sthe\s(?:Committee|Board|IRB|REB)\b)"
 )
 _BETWEEN_COMMAS = re.compile(
     r"\b(?i:application|project|study|proposal|protocol|research)\b[^.,:\n]{0,40},\s+"
@@ -170,6 +174,7 @@ _FOREIGN_WORDS = re.compile(
     r"|september|october|november|december) (?:19|20)\d\d"
     r"|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
 )
+_OPEN_END = re.compile(r"(?i)(?:\b(?:of|for|and|or|in|on|at|to|by|with|the|an?|from|among)|[,:(])$")
 _MAX_CAPTION_LENGTH = 40  # characters
 _MAX_LENGTH = 300  # characters
 _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
@@ -186,7 +191,8 @@ _CAPTION_IN_TWO_LINES = re.compile(
 )
 _SPLIT_CAPTION = re.compile(r"(?i)^(?:investigator|researcher|applicant)\w*\W*:")
 _NEXT_CAPTION = re.compile(
-    r"(?i)^\W*(?:[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b|thank\b|you are\b|we are\b"
+    r"(?i)^(?!\()\W*(?:(?-i:(?![a-z]))[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b"
+    r"|thank\b|you are\b|we are\b"
     r"|page \d|please\b|introduction|purpose|summary|key information|the (?:above|following"
     r"|committee|board|irb|ethics|research ethics)\b|on behalf\b|based on\b"
     r"|your (?:application|request|study)\b"
@@ -358,7 +364,7 @@ def may_be_cut(title: str) -> bool:
     It begins with a small letter, or it contains a date, or a sentence of a letter. A single word,
     and the title of a person, are no titles of studies.
     """
-    if len(title.split()) < _MIN_WORDS or _RANK_OF_PERSON.match(title):
+    if len(title.split()) < _MIN_WORDS or _RANK_OF_PERSON.match(title) or _OPEN_END.search(title):
         return True
     return title[:1].islower() or _FOREIGN_WORDS.search(title) is not None
 
@@ -371,9 +377,11 @@ def begins_with_number(title: str) -> bool:
 def clean(text: str) -> str:
     """Return a title without quotation marks, numbers of the study and words before it."""
     plain = " ".join(text.split())
+    is_part = False
     if quoted := _QUOTED.search(plain):
         inner = quoted["double"] or quoted["single"]
-        if len(inner.split()) >= _MIN_WORDS and quoted.start() < len(plain) / 2:
+        is_part = not quoted.start() and bool(_TITLE_BEHIND.match(plain[quoted.end() :]))
+        if len(inner.split()) >= _MIN_WORDS and quoted.start() < len(plain) / 2 and not is_part:
             plain = inner
     shorter = _BEFORE_TITLE.sub("", plain)
     plain = shorter if len(shorter.split()) >= _MIN_WORDS else plain
@@ -381,7 +389,7 @@ def clean(text: str) -> str:
     plain = shorter if len(shorter.split()) >= _MIN_WORDS else plain
     if re.fullmatch(r"\([^()]*\)", plain):
         plain = plain[1:-1]
-    plain = plain.strip(" ,;:\u2013-\u201c\u201d\"\u2018\u2019'")
+    plain = plain.strip(" ,;:\u2013-" if is_part else " ,;:\u2013-\u201c\u201d\"\u2018\u2019'")
     if plain.endswith(".") and plain.count(".") == 1:
         plain = plain[:-1]
     return plain if sum(sign.isalpha() for sign in plain) > 3 else ""

@@ -24,6 +24,7 @@ from ingestion.rules.fields.values import (
 Span = tuple[int, int]  # the first character and the one after the last
 
 VALUE_PLACE = "<value>"  # in the pattern of a sentence
+_GOES_ON, _BEGAN = re.compile(r"[-/]\w"), re.compile(r"\w[-/]$")  # of a number
 _GAP = "..."  # any words of the same sentence
 _MAX_OCCURRENCES = 20  # of a phrase on a page; the limit bounds the time
 CONTEXT_LENGTH = 80  # characters before a caption in which `near` and `not_near` are searched
@@ -168,8 +169,14 @@ def is_repeated(text: str, value: str) -> bool:
     folded = fuzzy_phrases.fold_letters(value)
     if len(folded) <= 3 or fuzzy_phrases.fold_page(text).count(folded) < 2:
         return False
-    # A short number may be a part of a longer one.
-    return len(fuzzy_phrases.find_occurrences(text, value)) > 1
+    found = fuzzy_phrases.find_occurrences(text, value)
+    if any(sign.isdigit() for sign in value):  # a number may be a part of a longer one
+        found = tuple(
+            (start, end)
+            for start, end in found
+            if not _GOES_ON.match(text, end) and not _BEGAN.search(text[max(0, start - 2) : start])
+        )
+    return len(found) > 1
 
 
 @lru_cache(maxsize=512)

@@ -327,6 +327,7 @@ def test_a_learned_model_is_assessed_before_it_is_active(corpus, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.django_db(transaction=True)  # the heartbeat of the job has its own connection
 def test_a_corpus_is_assessed_as_a_job_that_can_be_cancelled(corpus, settings, tmp_path):
     settings.ASSESSMENT_DIR, settings.EXPORT_DIR = corpus.parent, tmp_path / "exports"
     arguments = {"folder": corpus.name, "site": "", "day": "2026-11-20", "model": "built-in"}

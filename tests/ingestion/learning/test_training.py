@@ -180,6 +180,7 @@ class TestRejudgement:
         moved.rename(path)
 
     @pytest.mark.slow
+    @pytest.mark.django_db(transaction=True)  # the heartbeat of the job has its own connection
     def test_differences_among_filed_documents_are_reported_and_nothing_changes(self, filed, ines):
         before = list(Document.objects.values())
         job = background_jobs.request_job(rejudgement.KIND, {"model": "built-in"}, ines.actor)

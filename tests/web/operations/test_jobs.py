@@ -109,9 +109,8 @@ def test_a_backup_without_a_folder_is_explained(olu, settings):
 
 
 @pytest.mark.slow
-def test_a_corpus_is_chosen_by_its_name_and_the_result_is_downloaded(
-    client, db, settings, tmp_path
-):
+@pytest.mark.django_db(transaction=True)  # the heartbeat of the job has its own connection
+def test_a_corpus_is_chosen_by_its_name_and_the_result_is_downloaded(client, settings, tmp_path):
     settings.ASSESSMENT_DIR, settings.EXPORT_DIR = tmp_path / "corpora", tmp_path / "exports"
     (settings.ASSESSMENT_DIR / "2026").mkdir(parents=True)
     (settings.ASSESSMENT_DIR / "2026" / "note.pdf").write_bytes(make_pdf())

@@ -259,7 +259,7 @@ def _is_in_column(heading: TextLine, lines: Sequence[TextLine]) -> bool:
 def _is_title(text: str) -> bool:
     words = text.split()
     is_institution = re.search(
-        r"(?i)\b(?:university|department|college|school of|institute|hospital)\b", text
+        r"(?i)\b(?:university|department|college|school of|faculty of|institute|hospital)\b", text
     )
     is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
     is_caption = _CAPTION.match(text) or study_titles.is_caption(text) or _OF_PERSON.search(text)

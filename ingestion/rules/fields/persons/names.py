@@ -35,7 +35,7 @@ _TITLES_AND_DEGREES = _words(
     " cip cph mls ascp crnp lpn lvn cnm cpi ccra acrp bcps bcop fracgp faha faap facep macp fidsa"
     " scd dmsc mtech otr ldn mlt rnc cnrn ocn aocn ccm cdces fache fesc fccm frcem frcog"
     " mrcog frcr mrcs mrcem mrcpch frcpch facog mmed bmed bmedsci bmbch lmft lpc lcpc rdn mx"
-    " mme mlle dott dottssa dra drs engr smt shri capt"
+    " aud dpharm dhsc drmed mme mlle dott dottssa dra drs engr smt shri capt"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.

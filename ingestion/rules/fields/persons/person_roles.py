@@ -30,7 +30,9 @@ _LEAD = (
     r"|(?:the\s+)?(?:person|researcher|investigator) in charge"
     r"|(?:the\s+)?(?:person|researcher|scientist) responsible"
     r"|(?:study|trial)\s+(?:doctor|physician)"
-    r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair)|project\s+manager)"
+    r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair)|project\s+manager"
+    r"|(?:responsible\s+)?(?:head|leader|lead|director) of (?:the\s+|this\s+)?"
+    r"(?:study|project|research|trial|experiment)|under the responsibility of|responsible(?=:))"
 )
 _PLAIN = rf"{_NOT_SUB}(?:(?:study|site|clinical|project|faculty|named)\s+)?{_KIND}(?!-)"
 _STUDENT = (
@@ -92,6 +94,9 @@ _AFTER = (
     (1, re.compile(
         rf"(?i)^(?:,?\s*\([^)]*\))?(?:,[^.;:?!]{{0,90}}?|\s+(?:and|&)\s[^.;:?!\n]{{3,40}}?)?"
         rf"\s+(?:is|are|am)\s+(?:currently\s+|now\s+)?{_ACTION}\b"
+    )),
+    (1, re.compile(
+        r"(?i)^\s+(?:directs|leads|runs|heads|conducts)\s+(?:the|this|our|it|at)\b"
     )),
     (1, re.compile(
         rf"(?i)^\s+and\s+(?:\w+\s+){{0,3}}(?:team|colleagues|co-?workers)\b[^.;:]{{0,20}}?{_ACTION}"

@@ -1,5 +1,6 @@
 """Holds the document in which fields are searched, with what several fields need of it."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -26,6 +27,7 @@ _DECIDING = frozenset({DateRole.APPROVAL, DateRole.DECISION})
 MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
 _ROLES_BESIDE_LETTER = 2  # of a field, of which a date competes with that of a letter
 _LONG_BEFORE = timedelta(days=90)  # between two decisions on the same study
+_APPROVAL_PERIOD = re.compile(r"(?i)\bapproval period\W*$")
 LIST_KINDS = frozenset({"lines", "names"})
 _TEXT_KINDS = frozenset({"text", "name", *LIST_KINDS})
 
@@ -119,7 +121,7 @@ class SearchedDocument:
             title = value.value
             return study_titles.may_be_cut(title) or study_titles.begins_with_number(title)
         if spec.line_with:
-            return course_names.is_cut(value.value)
+            return course_names.is_doubtful(value.value)
         if spec.kind == "name" and not spec.alone:
             return has_other_role(self.text, value.value, is_holder=spec.is_large)
         return self.has_competing_days(spec, value)
@@ -149,8 +151,11 @@ class SearchedDocument:
         if DateRole.APPROVAL in first:
             first = (DateRole.APPROVAL.value, DateRole.DECISION.value)
         if competing := [each for role in first for each in by_role.get(role, ())]:
-            at_captions = {each.value.day for each in competing if Way.PLACE in each.ways}
-            return at_captions or {each.value.day for each in competing}
+            at_captions = [each for each in competing if Way.PLACE in each.ways]
+            # The beginning of a period is not always the day of the decision.
+            if all(_APPROVAL_PERIOD.search(each.before) for each in at_captions):
+                at_captions = competing
+            return {each.value.day for each in at_captions}
         if is_of_letter:
             return set()  # the date of the letter is the value
         others = {each.value.day for role in spec.roles for each in by_role.get(role, ())}
