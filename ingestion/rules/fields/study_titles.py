@@ -209,8 +209,9 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
     The title is behind the caption, or on the lines after it if nothing is behind it.
     """
     for at, line in enumerate(lines):
-        match = _CAPTION.match(line) if _CAPTION_WORD.search(line) else None
-        match = match or (_RUN_IN_CAPTION.match(line) if _CAPTION_WORD.search(line) else None)
+        if not _CAPTION_WORD.search(line):
+            continue
+        match = _CAPTION.match(line) or _RUN_IN_CAPTION.match(line)
         if match is None or _OTHER_TITLE.search(match["caption"]):
             continue
         rest, below = match["rest"].strip(), lines[at + 1 :]

@@ -24,7 +24,6 @@ from ingestion.rules.fields.values import (
 Span = tuple[int, int]  # the first character and the one after the last
 
 VALUE_PLACE = "<value>"  # in the pattern of a sentence
-_GOES_ON, _BEGAN = re.compile(r"[-/]\w"), re.compile(r"\w[-/]$")  # of a number
 _GAP = "..."  # any words of the same sentence
 _MAX_OCCURRENCES = 20  # of a phrase on a page; the limit bounds the time
 CONTEXT_LENGTH = 80  # characters before a caption in which `near` and `not_near` are searched
@@ -33,6 +32,8 @@ _BEFORE_WORDS = ' ,(\n"\u201c\u2013-'  # signs between a name and the words afte
 _MAX_SIGNS = 3  # characters between the words of a sentence and a date
 _MAX_GAP_OF_DATE = 14  # characters after "..." at the end of a sentence's beginning
 _DIGIT = re.compile(r"\d")
+_REST_OF_NUMBER = re.compile(r"[-/]\w")  # behind a part of a longer number
+_START_OF_NUMBER = re.compile(r"\w[-/]$")  # before it
 _COLON = re.compile(r"\s?:")
 _SEPARATOR = re.compile(r"\W*[:\u2013\u2014-]")
 _NO_WORDS = re.compile(r"^[\W\d_]*$")
@@ -170,13 +171,16 @@ def is_repeated(text: str, value: str) -> bool:
     if len(folded) <= 3 or fuzzy_phrases.fold_page(text).count(folded) < 2:
         return False
     found = fuzzy_phrases.find_occurrences(text, value)
-    if any(sign.isdigit() for sign in value):  # a number may be a part of a longer one
-        found = tuple(
-            (start, end)
-            for start, end in found
-            if not _GOES_ON.match(text, end) and not _BEGAN.search(text[max(0, start - 2) : start])
-        )
-    return len(found) > 1
+    if not _DIGIT.search(value):
+        return len(found) > 1
+    # A number may be a part of a longer one.
+    whole = [
+        start
+        for start, end in found
+        if not _REST_OF_NUMBER.match(text, end)
+        and not _START_OF_NUMBER.search(text[max(0, start - 2) : start])
+    ]
+    return len(whole) > 1
 
 
 @lru_cache(maxsize=512)

@@ -63,8 +63,10 @@ def remove_dotted_lines(raster: PageRaster, letters: Components) -> PageRaster |
     try:
         # With numbers of 16 bits, it takes a third of the time.
         _, _, stats, centres = cv2.connectedComponentsWithStats(ink, ltype=cv2.CV_16U)
-    except cv2.error:  # there are more components than that: the grain of the page
-        return None
+    except cv2.error as error:
+        if error.code == cv2.Error.StsNoMem:
+            raise
+        return None  # there are more components than that: the grain of the page
     width, height = (stats[1:, side] for side in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT))
     x, y = centres[1:].T
     max_dot = _max_dot_points(letters) * scale
