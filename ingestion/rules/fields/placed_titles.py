@@ -6,7 +6,7 @@ The places show better than the order of the text where a title ends: `study_tit
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ingestion.rules.fields import geometry, study_titles
+from ingestion.rules.fields import geometry, study_titles, title_captions
 from ingestion.rules.fields.text_lines import TextLine, line_gap
 
 _MAX_LINE_GAP = 1.6  # of the usual space between two lines, to the next line of the same text
@@ -43,8 +43,8 @@ def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
     """Yield the titles beside or below their captions. A title goes on in its own column only."""
     gap = line_gap(lines)
     for at, line in enumerate(lines):
-        is_study = study_titles.is_name_of_study(line.text)
-        if not is_study and not study_titles.is_caption_line(line.text):
+        is_study = title_captions.is_name_of_study(line.text)
+        if not is_study and not title_captions.is_caption_line(line.text):
             continue
         beside = [
             each

@@ -11,38 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 
-from ingestion.rules.fields import geometry
+from ingestion.rules.fields import geometry, title_captions
 from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.title_captions import STUDY_WORD
 
-_STUDY_WORD = (
-    r"(?:study|project|research|proposal|protocol|trial|thesis|dissertation|application"
-    r"|investigation)"
-)
-# The head word of a caption is "title", or the name of a study.
-_CAPTION = re.compile(
-    rf"(?i)^\W*(?:Q?\d+(?:\.\d+)*[.)]?\s+|\d+[.)])?"
-    rf"(?P<caption>(?:[\w'/()-]+\s+){{0,5}}?(?:titles?|topic)\b"
-    rf"(?:\s*\([^)]*\))?"
-    rf"(?:\s+of(?:\s+(?:the|this|your|my))?(?:\s+\w+){{0,2}}\s+{_STUDY_WORD}(?:\s+{_STUDY_WORD})?"
-    rf"|\s+of\s+(?:the\s+)?{_STUDY_WORD})?(?:\s*\([^)]*\))?"
-    rf"|(?:full\s+|short\s+)?name\s+of\s+(?:the\s+)?(?:research\s+)?(?:{_STUDY_WORD}|work)"
-    rf"|{_STUDY_WORD}\s+name)"
-    r"\s*(?P<sign>[:\u2013\u2014]|\s-\s|$)\s*(?P<rest>.*)$"
-)
-# A question or the beginning of a paragraph, as in "What is the study called? ..."
-_RUN_IN_CAPTION = re.compile(
-    rf"(?i)^\W*(?:\d+[.)]\s*)?(?P<caption>what(?:\s+is|'s|\u2019s)\s+(?:it|(?:the|this|our)\s+(?:research\s+)?"
-    rf"{_STUDY_WORD}(?:\s+{_STUDY_WORD})?)\s+called"
-    rf"|what\s+is\s+the\s+(?:full\s+)?(?:title|name)\s+of\s+(?:the|this|our)\s+(?:research\s+)?{_STUDY_WORD}"
-    rf"|(?:(?:the|full)\s+)*(?:title|name)\s+of\s+(?:the|this|our)\s+(?:research\s+)?{_STUDY_WORD}"
-    rf"|{_STUDY_WORD}\s+(?:title|name))\s*(?P<sign>[?.])\s+(?P<rest>(?-i:[^\W\d_a-z]).*)$"
-)
-_CAPTION_WORD = re.compile(r"(?i)title|topic|name|called")  # every caption has one of these
-_OTHER_TITLE = re.compile(
-    r"(?i)\b(?:job|position|working|academic|professional|course|module|document|form|degree|contact"
-    r"|signatory|investigator'?s?|grant|award|contract|report|book|and title|title and|title/"
-    r"|/title|your title|short|funding|name and|person)\b"
-)
 _SHORT_CAPTION = re.compile(
     r"(?i)^(?:short|brief|lay|public|abbreviated)\s+(?:study\s+|project\s+)?title\s*(?::|$)"
 )
@@ -112,18 +84,18 @@ _QUOTED = re.compile(
 # The rest of a title that begins with a quotation, as in '"Who cares?" Moral distress in nurses'.
 _TITLE_BEHIND = re.compile(r":?\s(?:(?-i:[^\W\d_a-z])[\w'\u2019-]*)(?:\s[\w'\u2019-]+){2}")
 _NAMED = re.compile(
-    rf"(?i)(?:\b{_STUDY_WORD}\b(?:[^.]|\bno\.){{0,60}}"
+    rf"(?i)(?:\b{STUDY_WORD}\b(?:[^.]|\bno\.){{0,60}}"
     r"|\b(?:review|request|application|submission|renewal) (?:of|for)\b[^.]{0,40}"
     r"|\b(?:entitled|titled|called|title|named|re|subject|topic|report on|(?:take|taking)"
     r" part in|participat(?:e|ing) in)\b(?: is)?\W*)$"
 )
 _NAMED_AFTER = re.compile(
-    rf"(?i)^\W{{0,4}}(?:\([^)]*\)\s*)?(?:{_STUDY_WORD}\b"
+    rf"(?i)^\W{{0,4}}(?:\([^)]*\)\s*)?(?:{STUDY_WORD}\b"
     r"|(?:is|was|has been|meets)\s(?:\w+\s){0,2}(?:exempt|approved|reviewed|determined)\b)"
 )
 _NUMBER_BEFORE_QUOTE = re.compile(r"(?<!\S)(?=\S*\d\d)[A-Z][A-Z0-9/.-]{4,},?\s*$")
 _ENTITLED = re.compile(
-    rf"\b(?:entitled|titled|with the title|{_STUDY_WORD}\s+(?:is\s+)?(?:called|named)"
+    rf"\b(?:entitled|titled|with the title|{STUDY_WORD}\s+(?:is\s+)?(?:called|named)"
     r"|(?:title(?: of (?:the|this|our) (?:study|project|research|survey))?"
     r"|(?:formal|full|official|working) (?:title|name)"
     r"|name of (?:the|this|our) (?:study|project|research|survey)) is)[,:]?\s+"
@@ -144,9 +116,6 @@ _BRACKETED = re.compile(  # behind a number
 )
 _WITHOUT_SIGN = re.compile(
     r"(?:(?i:study|project|protocol|research|trial)\s+(?i:title))\s+(?P<rest>[^\W\da-z_]\S*\s\S.*)$"
-)
-_NAME_OF_STUDY = re.compile(
-    r"(?i)(?:research|study|project|proposal|research (?:study|project))\s?:?"
 )
 _ETHICS_AT_END = re.compile(r"(?i)\bresearch ethics(?: application)?\W*$")
 _ONLY_NUMBER = re.compile(
@@ -175,7 +144,6 @@ _FOREIGN_WORDS = re.compile(
     r"|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
 )
 _OPEN_END = re.compile(r"(?i)(?:\b(?:of|for|and|or|in|on|at|to|by|with|the|an?|from|among)|[,:(])$")
-_MAX_CAPTION_LENGTH = 40  # characters
 _MAX_LENGTH = 300  # characters
 _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
 # A line that begins with a small letter begins no paragraph. A verb goes on with a sentence.
@@ -209,10 +177,8 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
     The title is behind the caption, or on the lines after it if nothing is behind it.
     """
     for at, line in enumerate(lines):
-        if not _CAPTION_WORD.search(line):
-            continue
-        match = _CAPTION.match(line) or _RUN_IN_CAPTION.match(line)
-        if match is None or _OTHER_TITLE.search(match["caption"]):
+        match = title_captions.match_caption(line)
+        if match is None:
             continue
         rest, below = match["rest"].strip(), lines[at + 1 :]
         is_word_alone = len(match["caption"].split()) < 2  # "title", which is no caption alone
@@ -223,29 +189,6 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
         title = clean(continue_title(rest, below))
         if title and not (match["rest"].strip() == "" and _SENTENCE.match(rest)):
             yield title
-
-
-def is_caption_line(line: str) -> bool:
-    """Return whether a line begins with the caption of a title, with or without a colon."""
-    match = _CAPTION.match(line)
-    return match is not None and not _OTHER_TITLE.search(match["caption"])
-
-
-def is_name_of_study(text: str) -> bool:
-    """Return whether a text is only "Study" or "Research project", as in the cell of a table."""
-    return _NAME_OF_STUDY.fullmatch(text) is not None
-
-
-def ends_with_caption(text: str) -> bool:
-    """Return whether a text ends with the caption of a title."""
-    words = text[-_MAX_CAPTION_LENGTH:].split(" ")
-    return any(is_caption_line(" ".join(words[at:])) for at in range(len(words)))
-
-
-def is_caption(line: str) -> bool:
-    """Return whether a line begins with the caption of a title."""
-    match = _CAPTION.match(line) if _CAPTION_WORD.search(line) else None
-    return match is not None and bool(match["sign"])
 
 
 def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
@@ -400,4 +343,4 @@ def follows_caption(text: str, title: str) -> bool:
     """Return whether a title comes after the caption of a title in the order of the text."""
     flat = " ".join(text.split())
     at = flat.find(title)
-    return at > 0 and ends_with_caption(flat[:at])
+    return at > 0 and title_captions.ends_with_caption(flat[:at])

@@ -10,7 +10,7 @@ from itertools import pairwise, takewhile
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import dates, study_titles
+from ingestion.rules.fields import dates, study_titles, title_captions
 from ingestion.rules.fields.heads.layout import (
     HEAD_SHARE,
     INSTITUTION,
@@ -262,6 +262,6 @@ def _is_title(text: str) -> bool:
         r"(?i)\b(?:university|department|college|school of|faculty of|institute|hospital)\b", text
     )
     is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
-    is_caption = _CAPTION.match(text) or study_titles.is_caption(text) or _OF_PERSON.search(text)
+    is_caption = _CAPTION.match(text) or title_captions.is_caption(text) or _OF_PERSON.search(text)
     is_other = is_institution or is_sentence or is_caption or _VERSION.search(text)
     return len(words) > 2 and not is_other
