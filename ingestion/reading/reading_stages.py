@@ -23,6 +23,7 @@ from typing import NamedTuple, TypeVar
 Result = TypeVar("Result")
 
 _NOTE_LENGTH = 32  # bytes
+_REPEAT_SECONDS = 0.5  # of the processor, between two attempts to end a stage
 
 
 class Stage(StrEnum):
@@ -120,6 +121,9 @@ def limit_stage(page: int, stage: Stage) -> Iterator[None]:
 
     The stage is noted as the work of this process. During a stage within another one, only the
     time of the inner one counts. Outside the main thread, there is no limit.
+
+    Python ignores an exception in a finaliser or in a callback of its garbage collection. If the
+    time ends there, the next attempt ends the stage.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -131,7 +135,7 @@ def limit_stage(page: int, stage: Stage) -> Iterator[None]:
             raise StageOutOfTime(stage)
 
     handler = signal.signal(signal.SIGVTALRM, end)
-    timer = signal.setitimer(signal.ITIMER_VIRTUAL, STAGE_SECONDS[stage])
+    timer = signal.setitimer(signal.ITIMER_VIRTUAL, STAGE_SECONDS[stage], _REPEAT_SECONDS)
     try:
         with note_work(page, stage):
             yield
