@@ -13,8 +13,8 @@ ISOLATED = "isolated"  # the OCR engine that is a program, if it is installed
 class ReadingLimits:
     """The limits on files, pages, processor time and memory, and the configuration of OCR.
 
-    Limits on looks and pages count seconds of the processor, and `task_seconds` counts seconds of
-    the clock.
+    Limits on looks and pages count seconds of the processor, so that a page is read the same on a
+    busy host. `task_seconds` counts seconds of the clock.
     """
 
     max_bytes: int = 50_000_000  # of one file
@@ -32,7 +32,7 @@ class ReadingLimits:
     second_engine: Path | None = None
     # Seconds of the clock for one page, with the time for which other workers use the engine. On an
     # idle host, a page takes it 3 to 6 seconds.
-    second_engine_seconds: float = 60.0
+    second_engine_seconds: float = 180.0
     # The program that renders documents of word processors. "": they are not supported.
     office_program: str = "/usr/bin/soffice"
     # PEM file with the certificates that are trusted to issue those of signers. With None, no
@@ -40,13 +40,13 @@ class ReadingLimits:
     trusted_issuers: Path | None = None
     processes: int = 2  # parser processes: one for each core
     tasks_per_process: int = 500  # after which a process is replaced, which takes 0.1 s
-    task_seconds: float = 150.0  # of one task: to probe a document, or OCR of up to four pages
+    task_seconds: float = 300.0  # of one task: to probe a document, or OCR of up to four pages
     # Of the first look at one page: its probe, its first OCR, or a stage that was deferred. After a
     # longer look, the page is read again in a task of its own, without what took so long.
     first_look_seconds: float = 10.0
     page_seconds: float = 15.0  # of another look, which is 3 times the 99th percentile of a page
-    # Seconds of the clock for the OCR of a page by Tesseract. On a busy host, the same page takes
-    # several times as long as on an idle one.
+    # Of the OCR of a page by Tesseract, with its retries. Tesseract's program, where it is used,
+    # gets these seconds of the clock.
     engine_seconds: float = 24.0
     office_seconds: float = 30.0  # of the processor, to render a word processor's document
     memory_bytes: int = 1_350_000_000  # address space of a process, and of the OCR it starts

@@ -51,6 +51,7 @@ TESSDATA_FOLDERS = (
 )
 TSV_COLUMNS = 12
 TSV_WORD_LEVEL = "5"
+MAX_WAIT_FACTOR = 6  # of the time of the clock to the processor time, on a busy host
 MAX_ERROR_CHARACTERS = 100  # of an engine's message that is recorded
 
 
@@ -100,7 +101,8 @@ class Engine(Protocol):
     ) -> list[OcrWord]:
         """Return the words of a raster in reading order.
 
-        `seconds` is the time limit. Raises OcrTimeout if it is exceeded, and OcrFailed.
+        `seconds` is the limit of processor time. Raises OcrTimeout if it is exceeded, and
+        OcrFailed.
         """
         ...
 
@@ -126,7 +128,7 @@ class Pytesseract:
         seconds: float,
         mode: SegmentationMode = SegmentationMode.AUTO,
     ) -> list[OcrWord]:
-        """Return the words of a raster in reading order, within `seconds`.
+        """Return the words of a raster in reading order, within `seconds` of the clock.
 
         Raises OcrTimeout and OcrFailed.
         """
@@ -173,10 +175,13 @@ class Tesserocr:
         seconds: float,
         mode: SegmentationMode = SegmentationMode.AUTO,
     ) -> list[OcrWord]:
-        """Return the words of a raster in reading order, within `seconds`.
+        """Return the words of a raster in reading order.
 
-        Raises OcrTimeout and OcrFailed.
+        `limit_page_time` limits the processor time. Tesseract itself counts the time of the clock,
+        and gets that of a host on which a process waits most of the time. Raises OcrTimeout and
+        OcrFailed.
         """
+        seconds *= MAX_WAIT_FACTOR
         began = time.monotonic()
         self._api.SetPageSegMode(mode)
         self._api.SetImage(Image.fromarray(grey))

@@ -5,7 +5,6 @@ The engine gets the corrected grey page (`images.normalise`), and very small pri
 again (`second_pass`). What is no word is searched afterwards: marks, stamps, strike-outs, boxes.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -31,7 +30,7 @@ from ingestion.reading.results import (
 
 from .engines import Engine, OcrFailed, OcrWord
 from .letter_shapes import correct_letters
-from .page_language import LanguageEngines, remaining_seconds
+from .page_language import LanguageEngines
 from .passes import (
     OcrPass,
     PagePasses,
@@ -43,6 +42,7 @@ from .passes import (
 from .second_engine.client import SecondEngine
 from .second_pass import run_second_pass
 from .stamps import find_scanned_stamps
+from .time_budget import TimeBudget
 from .word_corrections import correct_words, drop_drawn_words
 
 SECOND_ENGINE_CANNOT_READ = frozenset({"rus", "kor"})  # and no other language with their scripts
@@ -63,11 +63,11 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
 ) -> PageReading:
     """Return `page` with the words and marks of its raster added to those of its text layer.
 
-    `seconds` is the time limit for the engine. `second_engine` reads the page as well if the page
-    was degraded or the first one is not sure about it. A page that was scanned upside down,
-    sideways or far askew is returned upright: its boxes, width and height are those after the
-    rotation. If the engine fails, the page has the failure as its error and all of its ink as
-    marks, because some of it may be handwriting.
+    `seconds` is the processor time for OCR, without that of `second_engine`, which reads the page
+    as well if the page was degraded or the first one is not sure about it. A page that was scanned
+    upside down, sideways or far askew is returned upright: its boxes, width and height are those
+    after the rotation. If the engine fails, the page has the failure as its error and all of its
+    ink as marks, because some of it may be handwriting.
 
     With `languages`, a page in another language than `expected` is read again with the engine of
     its language; `engine` is that of the expected language. `stages` limits what is searched after
@@ -77,7 +77,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     variant, tone = normalise_page(raster, page)
     if is_blank(variant.flat) and not has_edges(variant.raster):
         return replace(page, is_blank=not page.text)
-    deadline = time.monotonic() + seconds
+    budget = TimeBudget(seconds)
     try:
         passes = PagePasses(variant, engine, seconds, languages, expected)
         best = passes.read()
@@ -91,19 +91,17 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
             page_map=variant.make_page_map(),
             error=str(error),
         )
-    best = read_uncorrected(best, raster, page, engine, deadline).upright().in_rows()
+    best = read_uncorrected(best, raster, page, engine, budget).upright().in_rows()
     if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
-    best = doubt_diacritics(read_below_stamps(best, engine, deadline), raster)
+    best = doubt_diacritics(read_below_stamps(best, engine, budget), raster)
     if second_engine and passes.found.language not in SECOND_ENGINE_CANNOT_READ:
-        remaining = remaining_seconds(deadline)
         best = read_again(raster, best, second_engine, passes.found.language).in_rows()
         passes.identify_again(best.words)
-        deadline = time.monotonic() + remaining  # the wait does not shorten the search of stamps
     language = passes.found.language
     letters = correct_letters(best.words, best.variant.raster.grey, language)
     best = replace(best, words=correct_words(letters, language))
-    found = _search_page(raster, page.text, best, engine, deadline, stages)
+    found = _search_page(raster, page.text, best, engine, budget, stages)
     return replace(found, language=language, is_language_missing=passes.found.is_missing)
 
 
@@ -112,7 +110,7 @@ def _search_page(
     text: str,
     best: OcrPass,
     engine: Engine,
-    deadline: float,
+    budget: TimeBudget,
     stages: PageStages,
 ) -> PageReading:
     """Return a page with its words, and with what else is found with their help.
@@ -125,13 +123,13 @@ def _search_page(
     marks = run(Stage.MARKS, lambda: find_marks(variant.flat, first)) or ()
     stamps = run(
         Stage.STAMPS,
-        lambda: find_scanned_stamps(variant, best.words, marks, engine, deadline),
+        lambda: find_scanned_stamps(variant, best.words, marks, engine, budget),
     )
     struck = run(Stage.STRIKE_OUTS, lambda: find_strike_outs(variant.raster, variant.flat, first))
     strike_outs = (AddedMark(AddedMarkKind.STRUCK_OUT, box) for box in struck or ())
     ocr_words, omitted = run(
         Stage.OMITTED_WORDS,
-        lambda: run_second_pass(variant.raster, best.words, first, marks, engine, deadline),
+        lambda: run_second_pass(variant.raster, best.words, first, marks, engine, budget),
     ) or (best.words, [])
     squares = run(Stage.CHECK_BOXES, lambda: find_empty_squares(variant.raster)) or ()
     found_words = drop_drawn_words(ocr_words, dpi, squares)

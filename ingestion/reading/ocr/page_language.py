@@ -8,7 +8,6 @@ detection of scripts names its script, and the languages of that script are trie
 So a page in the first language is read once, as if no other language were installed.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -241,8 +240,3 @@ def _is_continued(one: OcrWord, other: OcrWord, max_gap: float, max_letter_gap: 
     is_latin = one.text[-1].isascii() and other.text[0].isascii()
     gap = (other.left - one.left - one.width) / max(one.height, other.height)
     return gap <= max_letter_gap if is_latin else gap < max_gap
-
-
-def remaining_seconds(deadline: float) -> float:
-    """Return the seconds up to a time of the monotonic clock, at least 0."""
-    return max(deadline - time.monotonic(), 0.0)

@@ -6,7 +6,6 @@ much ink, others read variants of the page (`normalise.variants`), or read it in
 which Tesseract is not sure.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,12 +28,13 @@ from .engines import (
     OcrWord,
 )
 from .letter_shapes import omits_diacritics
-from .page_language import FoundLanguage, LanguageEngines, remaining_seconds
+from .page_language import FoundLanguage, LanguageEngines
 from .row_order import order_rows
 from .second_engine.client import SecondEngine
 from .second_engine.combine import combine_pages
 from .small_print import has_small_print, read_small_print
 from .stamped_print import read_stamped_print
+from .time_budget import TimeBudget
 
 MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
 MAX_UNCOVERED_SHARE = 0.1  # of a page's letters that are in no word; above, much was omitted
@@ -144,7 +144,7 @@ class PagePasses:
         self.engine, self.found = engine, FoundLanguage(UNKNOWN)
         self._variant, self._seconds = variant, seconds
         self._languages, self._current = languages, expected
-        self._deadline = time.monotonic() + seconds
+        self._budget = TimeBudget(seconds)
 
     def read(self) -> OcrPass:
         """Return the best of all passes. Raises OcrFailed if the first pass fails."""
@@ -152,17 +152,18 @@ class PagePasses:
             first = _run_pass(self._variant, self.engine, self._seconds * FIRST_PASS_TIME_SHARE)
         except OcrTimeout:
             low = self._variant.at_low_resolution()
-            first = _run_pass(low, self.engine, self._remaining, may_enlarge=False)
+            seconds = self._seconds * (1 - FIRST_PASS_TIME_SHARE)
+            first = _run_pass(low, self.engine, seconds, may_enlarge=False)
         passes = [first]
         if self._languages:
             self.found = self._languages.identify(first.words)
             if not self.found.language:
                 passes = [self._try_scripts(first, self._languages)]
         for other in _other_variants(self._variant, passes):
-            if self._remaining < self._seconds * MIN_RETRY_TIME_SHARE:
+            if self._budget.remaining < self._seconds * MIN_RETRY_TIME_SHARE:
                 break
             try:
-                passes.append(_run_pass(other, self.engine, self._remaining))
+                passes.append(_run_pass(other, self.engine, self._budget.remaining))
             except OcrFailed:
                 break  # the results of the passes before remain
         best = _best_of(passes)
@@ -180,14 +181,10 @@ class PagePasses:
         if found.language in UNSPACED and found.language in self._languages.languages:
             self.found = found
 
-    @property
-    def _remaining(self) -> float:
-        return remaining_seconds(self._deadline)
-
     def _try_scripts(self, first: OcrPass, languages: LanguageEngines) -> OcrPass:
         """Return the best pass in the languages of the script of a page that was read badly."""
         possible = languages.list_candidates(
-            first.words, self._variant.raster, self._current, self._remaining
+            first.words, self._variant.raster, self._current, self._budget.remaining
         )
         if possible.missing:
             self.found = FoundLanguage(possible.missing, is_missing=True)
@@ -199,7 +196,7 @@ class PagePasses:
         for language in possible.candidates:
             engine = languages.get(language)
             try:
-                read = _run_pass(upright, engine, self._remaining)
+                read = _run_pass(upright, engine, self._budget.remaining)
             except OcrFailed:
                 break
             found = languages.identify_by_script(read.words)
@@ -224,7 +221,7 @@ class PagePasses:
             return best
         engine = languages.get(found.language)
         try:
-            read = _run_pass(best.variant, engine, self._remaining)
+            read = _run_pass(best.variant, engine, self._budget.remaining)
         except OcrFailed:
             return best
         confirmed = languages.identify(read.words)
@@ -271,32 +268,27 @@ def _run_pass(
 
 
 def read_uncorrected(
-    best: OcrPass, raster: PageRaster, page: PageReading, engine: Engine, deadline: float
+    best: OcrPass, raster: PageRaster, page: PageReading, engine: Engine, budget: TimeBudget
 ) -> OcrPass:
     """Return a pass of the page as it was scanned, if more of it is read than of the corrected one.
 
     It is tried only if the corrected page was read badly. So no correction makes a page worse than
-    the engine alone reads it. `deadline` is in seconds of the monotonic clock.
+    the engine alone reads it.
     """
     if best.is_good or best.variant.page.corrections == page.corrections:
         return best
     try:
-        plain = _run_pass(
-            PageVariant.of(raster, page), engine, remaining_seconds(deadline), may_enlarge=False
-        )
+        plain = _run_pass(PageVariant.of(raster, page), engine, budget.remaining, may_enlarge=False)
     except OcrFailed:
         return best
     is_better = plain.certain_characters > MIN_GAIN * best.certain_characters
     return plain if is_better else best
 
 
-def read_below_stamps(best: OcrPass, engine: Engine, deadline: float) -> OcrPass:
-    """Return the pass with the print below coloured ink, which is a correction of the page.
-
-    `deadline` is in seconds of the monotonic clock.
-    """
+def read_below_stamps(best: OcrPass, engine: Engine, budget: TimeBudget) -> OcrPass:
+    """Return the pass with the print below coloured ink, which is a correction of the page."""
     variant = best.variant
-    found = read_stamped_print(variant.raster, best.words, engine, deadline)
+    found = read_stamped_print(variant.raster, best.words, engine, budget)
     if found is None:
         return best
     words = (*variant.page.words, *(word.to_word(variant.raster.dpi) for word in found.words))

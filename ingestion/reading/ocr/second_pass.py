@@ -5,7 +5,6 @@ confidence for all other words. It also reads two lines of small print beside a 
 one line of garbage. It reads both correctly when they are cut out of the page.
 """
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median
@@ -25,6 +24,7 @@ from .engines import (
     OcrWord,
     SegmentationMode,
 )
+from .time_budget import TimeBudget
 
 # WORD_HEIGHTS is a unit: the median height of the page's words.
 
@@ -58,14 +58,13 @@ def run_second_pass(
     words: Sequence[Word],
     marks: Sequence[Box],
     engine: Engine,
-    deadline: float,
+    budget: TimeBudget,
 ) -> tuple[list[OcrWord], list[OcrWord]]:
     """Read suspect areas of a page again.
 
-    `ocr_words` are those of the first pass, `words` are all words that are known of the page, and
-    `deadline` is in seconds of the monotonic clock. Return the words of the first pass with
-    misread ones replaced, and the words of omitted lines. Both areas remain among the page's
-    marks, because they may be handwriting after all.
+    `ocr_words` are those of the first pass, `words` are all that are known of the page.
+    Return the words of the first pass with misread ones replaced, and the words of omitted lines.
+    Both areas remain among the page's marks, because they may be handwriting after all.
     """
     certain = [word.box for word in words if word.confidence >= MIN_WORD_CONFIDENCE]
     height = median(box.bottom - box.top for box in certain) if certain else 0.0
@@ -77,11 +76,11 @@ def run_second_pass(
     # Tesseract counts blocks from 1, so that block numbers up to 0 distinguish the areas.
     try:
         for index, area in enumerate(blocks[:MAX_AREAS_PER_PAGE]):
-            found = _read_area(raster, area, engine, SegmentationMode.SINGLE_BLOCK, deadline)
+            found = _read_area(raster, area, engine, SegmentationMode.SINGLE_BLOCK, budget)
             found = [replace(word, line=(-index, *word.line[1:])) for word in found]
             result = _replace_if_better(result, area, found, raster.dpi)
         for index, area in enumerate(lines, start=len(blocks)):
-            found = _read_area(raster, area, engine, SegmentationMode.SPARSE_TEXT, deadline)
+            found = _read_area(raster, area, engine, SegmentationMode.SPARSE_TEXT, budget)
             found.sort(key=lambda word: word.left)
             omitted += [replace(word, line=(-index, 1, 1)) for word in found]
     except OcrFailed:
@@ -185,13 +184,13 @@ def _expanded(box: Box, x: float, y: float) -> Box:
 
 
 def _read_area(
-    raster: PageRaster, area: Box, engine: Engine, mode: SegmentationMode, deadline: float
+    raster: PageRaster, area: Box, engine: Engine, mode: SegmentationMode, budget: TimeBudget
 ) -> list[OcrWord]:
     """Return the words that OCR reads with certainty in an area, in pixels of the page.
 
     Raises OcrFailed.
     """
-    seconds = deadline - time.monotonic()
+    seconds = budget.remaining
     if seconds < MIN_SECONDS_LEFT:
         raise OcrTimeout
     scale = raster.dpi / POINTS_PER_INCH

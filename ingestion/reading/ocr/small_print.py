@@ -4,7 +4,6 @@ Tesseract reads such a page better if it is enlarged. It also joins the lines of
 side by side if the sheet was scanned a little askew. So the pages on a sheet are read one by one.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.render import PageRaster
 
 from .engines import Engine, OcrWord
+from .time_budget import TimeBudget
 
 ENLARGED_DPI, MAX_ENLARGEMENT = 400, 2.0
 MAX_ENLARGED_PIXELS = 25_000_000
@@ -34,13 +34,12 @@ def has_small_print(variant: PageVariant) -> bool:
 
 def read_small_print(variant: PageVariant, engine: Engine, seconds: float) -> list[OcrWord]:
     """Return the words of a page in small print, in pixels of its raster. Raises OcrFailed."""
-    deadline = time.monotonic() + seconds
+    budget = TimeBudget(seconds)
     raster = variant.raster
     words = []
     for index, (rows, columns) in enumerate(_areas_of(variant)):
         area = _enlarge(replace(raster, grey=raster.grey[rows, columns], colour=None))
-        remaining = max(deadline - time.monotonic(), 0.0)
-        found = engine.recognise(area.grey, round(area.dpi), remaining)
+        found = engine.recognise(area.grey, round(area.dpi), budget.remaining)
         factor = raster.dpi / area.dpi
         words += [
             _moved(word, factor, columns.start, rows.start, index * BLOCKS_PER_AREA)

@@ -5,7 +5,6 @@ it, and replace those that were read before if they are better. Words of the ink
 read with certainty remain, because a stamp may say that a document is approved or received.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -19,6 +18,7 @@ from ingestion.reading.images.render import POINTS_PER_INCH, GreyArray, PageRast
 from ingestion.reading.results import Box, compute_bounding_box
 
 from .engines import MIN_WORD_CONFIDENCE, Engine, OcrFailed, OcrWord
+from .time_budget import TimeBudget
 
 MIN_LETTERS = 4  # of print that remain in an area; a signature above a rule has none
 BAND_MARGIN_POINTS = 10.0  # above and below an area
@@ -38,12 +38,11 @@ class ClearedPrint:
 
 
 def read_stamped_print(
-    raster: PageRaster, words: Sequence[OcrWord], engine: Engine, deadline: float
+    raster: PageRaster, words: Sequence[OcrWord], engine: Engine, budget: TimeBudget
 ) -> ClearedPrint | None:
     """Return the words of a page after lines with coloured ink were read again without it.
 
     Return None if no coloured ink crosses print, or if the lines were read well nevertheless.
-    `deadline` is in seconds of the monotonic clock.
     """
     areas = _merge(find_coloured_areas(raster))
     areas = [area for area in areas if _is_doubtful(area, words, raster.dpi)]
@@ -54,7 +53,7 @@ def read_stamped_print(
     result = list(words)
     for index, area in enumerate(areas[:MAX_BANDS]):
         try:
-            read = _read_band(cleared, raster.dpi, area, result, engine, deadline)
+            read = _read_band(cleared, raster.dpi, area, result, engine, budget)
         except OcrFailed:
             break  # the results so far remain
         # Numbers below those of the second pass, which has up to six areas.
@@ -93,13 +92,13 @@ def _read_band(
     area: Box,
     words: Sequence[OcrWord],
     engine: Engine,
-    deadline: float,
+    budget: TimeBudget,
 ) -> list[OcrWord]:
     """Return the words of the lines beside an area, in pixels of the page. Raises OcrFailed.
 
     No line of the words that were read with certainty is cut.
     """
-    seconds = deadline - time.monotonic()
+    seconds = budget.remaining
     if seconds < MIN_SECONDS_LEFT:
         raise OcrFailed("no time is left")
     scale = dpi / POINTS_PER_INCH

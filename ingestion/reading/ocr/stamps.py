@@ -1,6 +1,5 @@
 """Finds the stamps of a scanned page, in lines of OCR and in areas that are read again."""
 
-import time
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import count, groupby
@@ -18,6 +17,7 @@ from ingestion.reading.results import AddedMark, AddedMarkKind, Box, compute_bou
 from ingestion.reading.stamp_words import STAMP_PHRASES, StampLine, read_stamp_line
 
 from .engines import Engine, OcrFailed, OcrWord, SegmentationMode
+from .time_budget import TimeBudget
 
 MIN_STAMP_HEIGHT_RATIO = 1.7  # of the height of a stamp's word to the median of the page
 MIN_STAMP_CONFIDENCE = 30.0  # 0 to 100, of the words of a stamp with a short phrase
@@ -46,21 +46,20 @@ def find_scanned_stamps(
     words: Sequence[OcrWord],
     marks: Sequence[Box],
     engine: Engine,
-    deadline: float,
+    budget: TimeBudget,
 ) -> list[AddedMark]:
     """Return the stamps of a scanned page.
 
-    `words` are those of OCR, `marks` are the marks of the page, and `deadline` is in seconds of the
-    monotonic clock.
+    `words` are those of OCR, and `marks` are the marks of the page.
     """
     dpi = variant.raster.dpi
     found = list(_stamps_in_lines(words, dpi))
     large = _large_words(words, dpi)
-    found += _coloured_stamps(variant, words, engine, deadline)
+    found += _coloured_stamps(variant, words, engine, budget)
     for area in find_stamp_areas(variant.raster, variant.flat, marks, large):
         if any(mark.box.intersects(area.box) for mark in found):
             continue
-        seconds = deadline - time.monotonic()
+        seconds = budget.remaining
         if seconds < MIN_SECONDS_LEFT:
             break
         try:
@@ -71,7 +70,7 @@ def find_scanned_stamps(
 
 
 def _coloured_stamps(
-    variant: PageVariant, words: Sequence[OcrWord], engine: Engine, deadline: float
+    variant: PageVariant, words: Sequence[OcrWord], engine: Engine, budget: TimeBudget
 ) -> Iterator[AddedMark]:
     """Yield the stamps in coloured ink, which are free of the print below them."""
     certain = _certain_words(words, variant.raster.dpi)
@@ -87,7 +86,7 @@ def _coloured_stamps(
                     continue
                 if next(reads) >= MAX_LINES_PER_PAGE:
                     return
-                if stamp := _read_line(image, engine, deadline):
+                if stamp := _read_line(image, engine, budget):
                     stamps.append(AddedMark(stamp.kind, box, stamp.phrase))
             yield from stamps
             if stamps:
@@ -100,9 +99,9 @@ def _is_line_of(word: Box, line: Box) -> bool:
     return line.contains_centre_of(word) and word.bottom - word.top > MIN_WORD_SHARE * height
 
 
-def _read_line(image: GreyArray, engine: Engine, deadline: float) -> StampLine | None:
+def _read_line(image: GreyArray, engine: Engine, budget: TimeBudget) -> StampLine | None:
     """Return the stamp that the upright image of a line shows, or None."""
-    seconds = deadline - time.monotonic()
+    seconds = budget.remaining
     if seconds < MIN_SECONDS_LEFT:
         return None
     try:
