@@ -16,7 +16,8 @@ from ingestion.core.states import DocumentState
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields import dates
-from ingestion.rules.fields.persons import names
+from ingestion.rules.fields.month_dates import find_months
+from ingestion.rules.fields.persons import names, person_names
 from ingestion.rules.fields.values import FieldValue
 
 # Fields of a type that hold the value which a truth names differently, the best first.
@@ -276,6 +277,7 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
 # Capital words, and "#" or "number", before a number.
 _CAPTION_OF_NUMBER = re.compile(r"^(?:[A-Z][A-Za-z]*\s?)+(?:#|No\.?|Number)?[\s:]*(?=\d)")
 _DEGREE_AT_END = re.compile(r",\s*(?:d\.?o|m\.?a|b\.?a)\W*$")  # each is a surname, too
+_BRACKETS_AT_END = re.compile(r"\s*\([^()]*\)$")  # with the subject of a degree
 _INSTITUTIONS = frozenset({"irb_name", "institution", "lab_name"})
 
 
@@ -291,7 +293,11 @@ def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
     degrees differ, or if one of them has the surname first, as in "Smith, Ann".
     """
     if is_name:
-        one, other = (_DEGREE_AT_END.sub("", text.casefold()) for text in (read, printed))
+        plain = (
+            _BRACKETS_AT_END.sub("", person_names.blank_bracketed_title(text))
+            for text in (read, printed)
+        )
+        one, other = (_DEGREE_AT_END.sub("", text.casefold()) for text in plain)
         parts, other_parts = names.split_name(one), names.split_name(other)
         has_surname_first = _has_surname_first(one) != _has_surname_first(other)
         return parts == other_parts or (has_surname_first and sorted(parts) == sorted(other_parts))
@@ -303,6 +309,8 @@ def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
             for text in (printed, full_year)
             for written in dates.find_dates(text, month_first=month_first)
         ) or _is_other_reading(read, full_year)
+    if any(written.value == read for written in find_months(printed)):
+        return True
     return fuzzy_phrases.strip_punctuation(read) == fuzzy_phrases.strip_punctuation(printed)
 
 

@@ -1,8 +1,6 @@
 """Stores what was read from a document, and where on its pages, as evidence for the decision."""
 
 from collections.abc import Mapping
-from contextlib import suppress
-from datetime import date
 from typing import Any, Self
 
 from django.db import models
@@ -13,6 +11,7 @@ from ingestion.reading.provenance import Provenance, unpack_words
 from ingestion.reading.results import Box
 from ingestion.rules.checks.signatures import DocumentSignature
 from ingestion.rules.checks.verdict import DocumentVerdict
+from ingestion.rules.fields.month_dates import find_day
 from ingestion.rules.fields.values import FieldValue
 
 _VALUE_NAMES = ("name", "value", "page", "source", "confidence")
@@ -104,12 +103,9 @@ class Extraction(models.Model):
         """Return the values without their positions. A value that is a date has its `day`."""
         values = []
         for field in self.fields:
-            day = None
-            with suppress(ValueError):  # not a date, or an ambiguous one
-                day = date.fromisoformat(field["value"])
             named = {name: field[name] for name in _VALUE_NAMES}
             readings = tuple(field.get("readings", ()))
-            values.append(FieldValue(**named, day=day, readings=readings))
+            values.append(FieldValue(**named, day=find_day(field["value"]), readings=readings))
         return tuple(values)
 
     @property

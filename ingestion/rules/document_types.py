@@ -84,6 +84,8 @@ class FieldSpec:
     form: Phrases = ()  # names of form fields, which have priority over the text
     pattern: Annotated[str, AfterValidator(_check_pattern)] = ""  # "": the default of its kind
     shape: str = ""  # format of a number that needs no caption; # stands for a digit
+    # Patterns of other such numbers
+    formats: tuple[Annotated[str, AfterValidator(_check_pattern)], ...] = ()
     near: str = ""  # a phrase that must occur shortly before the caption, or in it
     not_near: str = ""  # a phrase that must not occur there
     is_informative: bool = False  # nothing depends on it, so a doubt about it is no finding
@@ -101,6 +103,7 @@ class FieldSpec:
     is_reference: bool = False  # the committee's own number of the study is accepted too
     is_study_number: bool = False  # other texts may stand beside it, as its sponsor and its title
     roles: tuple[Role, ...] = ()  # of a date, by the words around it; an earlier one is better
+    month_is_enough: bool = False  # a date may have no day, as "October 2023"
     # The date of the letter is the value, or takes its place if no other date is found.
     letter_date: Literal["", "value", "fallback"] = ""
     addressee: bool = False  # the name of the person to whom the letter is addressed

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from itertools import chain, groupby
 from string import Formatter
 from typing import Protocol
@@ -11,6 +10,7 @@ from typing import Protocol
 from audit.translation import gettext, ngettext
 from ingestion.rules.codes import CODES
 from ingestion.rules.document_types import TYPES
+from ingestion.rules.fields.month_dates import find_day
 from ingestion.rules.findings import Facts
 from ingestion.rules.messages import (
     ACTIVE_CONTENT_NOUNS,
@@ -323,10 +323,10 @@ def _format_fact(name: str, value: str | int) -> str:
         return str(value)
     if name in _TRANSLATED_FACTS:
         return gettext(value)
-    if name in _QUOTED_FACTS or not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+    day = None if name in _QUOTED_FACTS else find_day(value)
+    if day is None:
         return value
-    try:
-        day = date.fromisoformat(value)
-    except ValueError:  # a number that looks like a date
-        return value
-    return f"{day.day} {gettext(f'{day:%B}')} {day.year}"
+    month = f"{gettext(f'{day:%B}')} {day.year}"
+    if value == day.isoformat():
+        return f"{day.day} {month}"
+    return month if name.endswith("date") else value  # or a number with the form of a month

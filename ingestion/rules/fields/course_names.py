@@ -51,7 +51,7 @@ _AFTER_WORD = re.compile(
 _WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")
 _NO_NAME = re.compile(
     r"(?i)^(?:on|held|at|with|and|completed?|date|this|from|in|certificate|for|by|given|presented|issued"
-    r"|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b|:|\d{4}$"
+    r"|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b|(?<!\d):|\d{4}$"
 )
 _BEHIND_NAME = re.compile(
     r",?\s+(?:(?:given|offered|provided|organi[sz]ed|conducted|held|delivered|run|hosted|taught)"

@@ -162,6 +162,7 @@ _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
     r"(?:\w+ed|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"
 )
+_PERIOD_FROM = re.compile(r"(?i)\b(?:valid(?:ity)?|period|term|in force)(?: of validity)? from\W*$")
 _APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
 
 
@@ -301,12 +302,19 @@ def is_of_other_event(before: str, caption: str) -> bool:
     )
 
 
+def is_of_period(before: str) -> bool:
+    """Return whether the words before a date say that it begins a period, as "valid from"."""
+    return _PERIOD_FROM.search(before) is not None
+
+
 def is_of_other_validity(before: str) -> bool:
     """Return whether the words before a date are about the end of a training, or of a policy."""
     return _OTHER_VALIDITY.search(before) is not None
 
 
 def _role_of_clause(clause: str, *, is_caption: bool) -> DateRole | None:
+    if is_of_period(clause):
+        return DateRole.BEGINNING
     words = [*_ROLE_WORD.finditer(clause)]
     if len(words) > 1 and _APPLICATION_ON.search(clause, words[-1].start()):
         words.pop()  # "reviewed your application to conduct the trial on 2 June"

@@ -143,11 +143,16 @@ def _closes_page(line: TextLine, written: WrittenDate, lines: Sequence[TextLine]
 def _captions_of_date(line: TextLine, lines: Sequence[TextLine]) -> list[str]:
     """Return the texts beside and above a date. One beside it with a colon is the only one.
 
-    So is one below it, if it is certain that it belongs to the date.
+    So is one below it, if it is certain that it belongs to the date. A text with a date of its own
+    is no caption.
     """
     if below := find_caption_below(line, lines):
         return [below.text]
-    captions = list(captions_of(line.box, lines))
+    captions = [
+        each
+        for each in captions_of(line.box, lines)
+        if next(find_dates(each.text, short_years=True), None) is None
+    ]
     first = captions[:1]
     if first and first[0].text.endswith(":") and geometry.is_on_same_line(first[0].box, line.box):
         return [first[0].text]

@@ -17,6 +17,7 @@ from ingestion.rules.fields import course_names, dates, study_titles
 from ingestion.rules.fields.candidates import Candidate, Choice, choose_together
 from ingestion.rules.fields.competing_values import doubt_values
 from ingestion.rules.fields.joined_candidates import add_repetitions, join_candidates
+from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.searches.all_searches import SEARCHES
 from ingestion.rules.fields.searches.found_values import FoundValue, add_found, key_of
 from ingestion.rules.fields.searches.head_searches import search_letter_head
@@ -178,10 +179,19 @@ def _without_decoration(found: FoundValue) -> FoundValue:
 
 
 def _clean_results(results: Iterable[FoundValue], spec: FieldSpec) -> Iterable[FoundValue]:
-    """Return titles and the names of courses without the words around them."""
+    """Return titles and the names of courses without the words around them.
+
+    The name of who signs a certificate may stand above "Director of Training".
+    """
     if spec.is_title:
         return map(_without_decoration, results)
-    return map(_without_words_behind, results) if spec.line_with else results
+    if not spec.line_with:
+        return results
+    return (
+        _without_words_behind(each)
+        for each in results
+        if not person_names.find_name_line(each.value.value)
+    )
 
 
 def _without_words_behind(found: FoundValue) -> FoundValue:

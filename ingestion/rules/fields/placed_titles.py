@@ -78,7 +78,13 @@ def _cell_beside_middle(caption: TextLine, lines: Sequence[TextLine]) -> list[st
         (each for each in near if each.box.left - left < 2), key=lambda each: each.box.top
     )
     off_centre = cell[0].box.top + cell[-1].box.bottom - centre if cell else 0.0
-    others = [each for each in lines if each is not caption]
+    # The number of a row may stand before its caption.
+    others = [
+        each
+        for each in lines
+        if each.box.right > caption.box.left or not geometry.is_level_with(each.box, caption.box)
+    ]
+    others.remove(caption)
     is_cell = (
         len(cell) > 1
         and abs(off_centre) < _MAX_OFF_MIDDLE

@@ -49,7 +49,7 @@ _OF_OFFICE = re.compile(r"(?i)^\W*(?:our|your)\s+ref")  # of a letter, and not o
 _OF_ADDRESSEE = re.compile(r"(?i)^\W*your\s+ref")
 _SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
 _OTHER_THING = re.compile(
-    r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|regd?|registration|registered(?: with)?|accredited"
+    r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|regn?|regd|registration|registered(?: with)?|accredited"
     r"|assurance|federalwide|(?:tele)?phone|tel|mobile|cell|fax|call|grants?|fund(?:ing|er)?|award|charity|version|page|rooms?|suite|box|category"
     r"|categories|policy|students?|staff|employee|cfr|omb|form|nct\d*|ind|ide|zip|tax|vat|street"
     r"|road|avenue|floor|building|sections?|appendix|part|chapter|article|act|item|step|visit|day"
@@ -59,7 +59,9 @@ _OTHER_THING = re.compile(
     r"|at|least)\b"
     r"\W*(?:\w+\W*)?$"
 )
-_LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|application)\W*$")
+_LAST_WORD = re.compile(
+    r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|application|dossier)\W*$"
+)
 # The bare word of a caption behind three others in its line, or behind a sign of a list.
 _BARE_WORD = re.compile(
     r"(?i)(?:[;,]|(?<!\S)\S+(?:[^\S\n]+\S+){2})[^\S\n]+(?:protocol|trial|study)\s$"

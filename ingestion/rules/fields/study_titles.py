@@ -143,7 +143,8 @@ _FOREIGN_WORDS = re.compile(
     r"|september|october|november|december) (?:19|20)\d\d"
     r"|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
 )
-_OPEN_END = re.compile(r"(?i)(?:\b(?:of|for|and|or|in|on|at|to|by|with|the|an?|from|among)|[,:(])$")
+_OPEN_WORD = re.compile(r"(?i)\b(?:of|for|and|or|in|on|at|to|by|with|the|an?|from|among)$")
+_OPEN_END = re.compile(rf"{_OPEN_WORD.pattern}|[,:(]$")
 _MAX_LENGTH = 300  # characters
 _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
 # A line that begins with a small letter begins no paragraph. A verb goes on with a sentence.
@@ -274,7 +275,8 @@ def continue_title(first: str, below: Sequence[str]) -> str:
     for line, after in pairwise([*below[:_MAX_LINES], ""]):
         plain = line.strip()
         last = lines[-1].rstrip()
-        is_open = sum(last.count(sign) for sign in '\u201c"') % 2 == 1
+        has_open_quote = sum(last.count(sign) for sign in '\u201c"') % 2 == 1
+        is_open = has_open_quote or _OPEN_WORD.search(last) is not None
         ended = last.endswith((".", "?", "!", "\u201d", '"'))
         if not plain or (_NEXT_CAPTION.match(plain) and not is_open):
             break

@@ -83,6 +83,11 @@ _NO_LABORATORY_LINE = re.compile(
     r"(?i)^(?:certificate|this\b|here\w+|the following)"
     r"|\b(?:certif\w+|attests?|confirms?) that\b|:$"
 )
+# The officer of a committee before its name, as in the head of a memorandum.
+_OFFICER_BEFORE = re.compile(
+    r"(?i)^(?:(?:from|to)\s*:\s*)?(?:.*\b(?:chair(?:man|person|woman)?|secretary|administrator"
+    r"|coordinator)\b,?\s+(?:(?:of|to|for)\s+)?(?:the\s+)?)?"
+)
 _ADDRESS_LINE = re.compile(r"^\d|\d{3}|(?i:\b(?:street|road|avenue|suite|floor|p\.?o\.? box)\b)")
 _MAX_ADDRESS_LINES = 6
 
@@ -99,15 +104,20 @@ def find_headings(
         words, text = line.words, line.text
         if _GOES_ON.search(text) and at + 1 < len(lines):
             words, text = (*words, *lines[at + 1].words), f"{text} {lines[at + 1].text}"
-        text = _DOCUMENT_BEHIND.sub("", text.strip(" ,;_-"))
-        if not names.names_institution(text):
-            text = f"{_first_line_of_cell(line, lines[:at])} {text}".strip()
-        plain = _DOCUMENT_OF.sub("", text)
-        if plain != text and not names.names_institution(plain):
-            continue
-        text = plain
-        if len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith((".", ":")):
+        text = _clean_heading(_DOCUMENT_BEHIND.sub("", text.strip(" ,;_-")), line, lines[:at])
+        if text and len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith((".", ":")):
             yield value_of_line(page, words, spec, text)
+
+
+def _clean_heading(text: str, line: TextLine, above: Sequence[TextLine]) -> str:
+    """Return the name of an institution in a heading, or "" if it names a document only."""
+    without_officer = _OFFICER_BEFORE.sub("", text)
+    if without_officer != text:
+        text = without_officer
+    elif not names.names_institution(text):
+        text = f"{_first_line_of_cell(line, above)} {text}".strip()
+    plain = _DOCUMENT_OF.sub("", text)
+    return plain if plain == text or names.names_institution(plain) else ""
 
 
 def _first_line_of_cell(line: TextLine, above: Sequence[TextLine]) -> str:

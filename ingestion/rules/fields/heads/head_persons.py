@@ -51,7 +51,7 @@ def find_addressees(
         is_greeted = bool(greeted) and _is_named(greeted, name)
         if name and (is_greeted or found):
             yield value_of_line(page, line.words, spec, name), is_greeted
-    if greeting and re.fullmatch(person_names.PATTERN, greeted):
+    if greeting and re.fullmatch(person_names.PATTERN_AT_CAPTION, greeted):
         yield value_of_line(page, head[greeting[0]].words, spec, greeted), False
 
 

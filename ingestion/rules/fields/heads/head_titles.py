@@ -25,6 +25,7 @@ from ingestion.rules.fields.values import FieldValue, value_of_line
 _MAX_OFF_CENTRE = 24.0  # points, twice the distance of the centres of two centred lines
 _MAX_HEADING_WORDS = 14  # of the heading of a form
 _LARGE_SHARE = 1.08  # of the type size of the text
+_HEADING_SHARE = 1.3  # the same, of a title below an address
 _MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph ends before so much more space
 _MAX_CAPTION_WORDS = 3  # of a caption, which leads to no paragraph
 _NAMES_STUDY = re.compile(
@@ -52,6 +53,8 @@ _STUDY_WORDS = re.compile(
 )
 _CONSENT_HEADING = re.compile(
     r"(?i)\b(?:informed |participant |adult |parental )*(?:consent|permission|assent)\b"
+    r"|^\W*(?:(?:participant|patient|study|research|parent)s?(?:['\u2019]s?)? )?information"
+    r" (?:sheet|brochure|letter|leaflet|statement)\b"
 )
 _CONSENT_WORDS_AROUND = re.compile(
     r"(?i)[\s\u2013:-]*(?:\(?(?:informed |participant |adult )*consent (?:form|statement)\)?)\s*$"
@@ -61,6 +64,8 @@ _INVITES = re.compile(
 )
 _NO_TITLE_OF_FORM = re.compile(
     r"(?i)\b(?:information|sheet|authori[sz]ation|hipaa|participants?|version)\b"
+    r"|^(?:(?:online|web|internet|anonymous|survey|interview|questionnaire|focus|group|phone"
+    r"|telephone|video|audio|study|research|adult|student|staff|parent|teacher)s?\W*)+$"
 )
 _SENTENCE_START = re.compile(
     r"(?i)^(?:thank|please|you|i|we|this|the purpose|if|dear|before|as|in|key information)\b"
@@ -205,10 +210,11 @@ def _lines_of_title(
     head: Sequence[TextLine], at: int, size: float, gap: float
 ) -> Iterator[list[TextLine]]:
     """Yield the lines of a title below the heading of a form, and those above it."""
-    below = [each for each in head[at + 1 : at + 6] if not _is_head_of_form(each.text)][:3]
+    below = [each for each in head[at + 1 : at + 6] if not _is_head_of_form(each.text)]
     above = [each for each in head[max(0, at - 3) : at] if not _is_head_of_form(each.text)]
     for near, next_line in ((below, below[:1]), (above, above[-1:])):
-        large = [each for each in near if each.size > _LARGE_SHARE * size]
+        large = [each for each in near[:3] if each.size > _LARGE_SHARE * size]
+        large = large or [each for each in near[3:] if each.size > _HEADING_SHARE * size]
         while large and not _is_title(large[0].text):
             large.pop(0)
         large = list(takewhile(lambda each: not _CAPTION.match(each.text), large))

@@ -21,7 +21,7 @@ _RELATION = r"[SDWC]/[oO]\b"  # "son of", before the name of a father
 PATTERN = (
     rf"(?:A/Prof\b\.?|{_CAPITAL}{_IN_NAME}*,?)"
     rf"(?: (?!{_RELATION})(?:(?:{_PARTICLE} ){{0,3}}{_PREFIX}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE}"
-    rf"|{_NICKNAME}(?= {_CAPITAL}))){{1,7}}"
+    rf"|{_NICKNAME}(?= (?:{_PARTICLE} ){{0,3}}{_CAPITAL}))){{1,7}}"
 )
 # A name in Chinese characters or in Korean letters is one word, or a surname and a given name.
 _EAST_ASIAN_NAME = (

@@ -31,6 +31,7 @@ _LEAD = (
     r"|(?:the\s+)?(?:person|researcher|scientist) responsible"
     r"|(?:study|trial)\s+(?:doctor|physician)"
     r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair)|project\s+manager"
+    r"|responsible for (?:the|this) (?:study|project|research|trial)(?=\s*(?:[:\n(]|is\b))"
     r"|(?:responsible\s+)?(?:head|leader|lead|director) of (?:the\s+|this\s+)?"
     r"(?:study|project|research|trial|experiment)|under the responsibility of|responsible(?=:))"
 )
@@ -51,6 +52,7 @@ _LINK = (
     r"\s*(?:the\s+|our\s+)?\(?\s*(?:(?:dr|drs|ir|ing|mr|prof)\.\s+){0,3}$"
 )
 _NO_CAPTION = r"(?![^\n.]{0,25}:)"  # a colon shows that the name comes after the word of the role
+RANK_OF_CONTACTS = 4
 _SIGNED = r"(?:signature of\s+|is\s+)?(?:the\s+)?"
 _BEFORE = (
     (0, re.compile(rf"(?i){_LEAD}{_LINK}")),
@@ -78,8 +80,10 @@ _BEFORE = (
     (2, re.compile(rf"(?i){_STUDENT}{_LINK}")),
     (3, re.compile(r"(?i)\b(?:under the (?:direction|supervision|guidance) of|supervis(?:or|ed by))"
                    r"\s*:?\s*$")),
-    (4, re.compile(r"(?i)\b(?:please\s+)?(?:contact|reach|email|e-mail|call|write to|approach|ask)"
-                   r"\s*(?:the researcher,?|:)?\s*$")),
+    (RANK_OF_CONTACTS, re.compile(
+        r"(?i)\b(?:please\s+)?(?:contact|reach|email|e-mail|call|write to|approach|ask)"
+        r"\s*(?:the researcher,?|:)?\s*$"
+    )),
 )  # fmt: skip
 _AFTER = (
     (0, re.compile(

@@ -45,6 +45,7 @@ from ingestion.rules.fields.searches.text_searches import (
     search_dates_by_role,
     search_investigators,
     search_lines_with_phrases,
+    search_months,
     search_sentences,
     search_titles,
 )
@@ -97,4 +98,5 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     search_head,
     search_course_names,
     search_lines_with_phrases,
+    search_months,
 )

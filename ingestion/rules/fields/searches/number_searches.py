@@ -47,6 +47,16 @@ def search_fixed_formats(document: SearchedDocument, spec: FieldSpec) -> Iterato
             value = FieldValue(spec.name, number, page.number, page.source, confidence, box)
             yield FoundValue(value, frozenset({Way.SHAPE}))
             return
+    for page in document.reading.pages if spec.formats else ():
+        if match := _compile_formats(spec.formats).search(page.text):
+            value = text_readings.value_of_text(page, spec, match[0])
+            yield FoundValue(value, frozenset({Way.SHAPE}))
+            return
+
+
+@lru_cache(maxsize=16)
+def _compile_formats(formats: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w/-])(?:{'|'.join(formats)})(?![\w/-])")
 
 
 @lru_cache(maxsize=256)

@@ -16,6 +16,7 @@ from ingestion.rules.fields.date_roles import (
 )
 from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
+from ingestion.rules.fields.heads.layout import HEAD_SHARE
 from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.persons.person_roles import find_investigators, has_other_role
 from ingestion.rules.fields.slashed_captions import SlashedValue, find_slashed_values
@@ -198,6 +199,13 @@ class SearchedDocument:
         }
         met = {each.value.day for each in found if each.role is DateRole.REVIEW}
         return bool(begins) and not met <= begins
+
+    def is_in_head(self, value: FieldValue) -> bool:
+        """Return whether a value stands where a letter has its date, or its place is unknown."""
+        if value.page > 1:
+            return False
+        height = self.reading.pages[0].height
+        return value.box is None or value.box.top < HEAD_SHARE * height
 
     def is_outdated(self, spec: FieldSpec, value: FieldValue) -> bool:
         """Return whether a decision is long before another one, if earlier ones do not count.

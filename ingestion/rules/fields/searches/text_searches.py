@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from ingestion.reading.results import Word
+from ingestion.reading.results import PageReading, Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import (
@@ -16,10 +16,21 @@ from ingestion.rules.fields import (
     text_readings,
 )
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.date_roles import DateRole, is_of_other_validity
+from ingestion.rules.fields.date_roles import (
+    DateRole,
+    is_of_other_validity,
+    is_of_period,
+    role_of_caption,
+)
+from ingestion.rules.fields.heads import head_persons
 from ingestion.rules.fields.heads.layout import LETTERHEAD_SHARE
+from ingestion.rules.fields.month_dates import find_day, find_months
 from ingestion.rules.fields.persons import names
-from ingestion.rules.fields.persons.person_roles import find_investigators, find_people_in_head
+from ingestion.rules.fields.persons.person_roles import (
+    RANK_OF_CONTACTS,
+    find_investigators,
+    find_people_in_head,
+)
 from ingestion.rules.fields.searches.found_values import (
     RANK_OF_GENERAL_NAMES,
     RANK_OF_PEOPLE,
@@ -41,6 +52,7 @@ _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the s
 _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
 _RANK_BELOW_LINE = 1  # of the name of a course below the words that announce it
 _RANK_IN_SENTENCE = 4
+_MAX_CAPTION_WORDS = 6  # before a month
 _MAX_LINES_WITH_PHRASE = 3  # lines with a phrase of a course that are compared
 
 
@@ -62,14 +74,18 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
     for rank, role in enumerate(map(DateRole, spec.roles), RANK_OF_ROLES):
         # The date of a letter below its heading shows only when it was written.
         of_role = [
-            each for each in found if each.role is role and not (each.is_alone and spec.letter_date)
+            each
+            for each in found
+            if each.role is role
+            and not (each.is_alone and spec.letter_date and document.is_in_head(each.value))
         ]
         if is_approval and role is DateRole.ISSUE and has_other:
             return  # the day of issue counts only if no other day is known
         has_other = has_other or bool(of_role)
         at_captions = {each.value.value for each in of_role if len(each.ways) > 1}
         for each in of_role:
-            if is_approval and role in _GENERAL_ROLES and Way.PLACE not in each.ways:
+            is_general = role in _GENERAL_ROLES and not is_of_period(each.before)
+            if is_approval and is_general and Way.PLACE not in each.ways:
                 continue  # in a sentence, anything may begin or be given
             if role is DateRole.END and document.is_of_study and is_of_other_validity(each.before):
                 continue
@@ -78,6 +94,24 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
             # Of several days of one role, none is without doubt.
             ways = each.ways if len(at_captions) == 1 else frozenset({Way.SENTENCE})
             yield FoundValue(replace(each.value, name=spec.name), ways, rank)
+
+
+def search_months(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the months behind short captions of the field in the same line."""
+    for page in document.reading.pages if spec.month_is_enough else ():
+        for line in page.text.split("\n"):
+            for written in find_months(line):
+                caption = line[: written.start]
+                if len(caption.split()) > _MAX_CAPTION_WORDS or (
+                    spec.not_near and fuzzy_phrases.contains_phrase(caption, spec.not_near)
+                ):
+                    continue
+                role = role_of_caption(caption)
+                if role is None or role.value not in spec.roles:
+                    continue
+                value = text_readings.value_of_text(page, spec, written.raw)
+                value = replace(value, value=written.value, day=find_day(written.value))
+                yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_ROLES)
 
 
 def search_dates_alone(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -105,6 +139,8 @@ def search_investigators(document: SearchedDocument, spec: FieldSpec) -> Iterato
     """
     pages = document.reading.pages[:MAX_PAGES_WITH_ROLES] if spec.is_investigator else ()
     found = [(page, each) for page in pages for each in find_investigators(page.text)]
+    if any(_is_addressed(document, page, spec) for page in pages[:1]):
+        found = [(page, each) for page, each in found if each.rank < RANK_OF_CONTACTS]
     named = [each.name for _, each in found if each.rank <= _MAX_RANK_OF_NAMED]
     is_confirmed = len(named) > 1 and all(names.is_same_person(named[0], each) for each in named)
     for page, each in found:
@@ -123,6 +159,12 @@ def search_investigators(document: SearchedDocument, spec: FieldSpec) -> Iterato
         for name in find_people_in_head(head):
             value = text_readings.value_of_text(page, spec, name)
             yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_PEOPLE - 1)
+
+
+def _is_addressed(document: SearchedDocument, page: PageReading, spec: FieldSpec) -> bool:
+    """Return whether a page is a letter to a person, who is not the person to contact."""
+    addressees = head_persons.find_addressees(page, document.lines_of(page), spec)
+    return spec.addressee and next(addressees, None) is not None
 
 
 def _is_of_other_person(line: TextLine, lines: Sequence[TextLine]) -> bool:
