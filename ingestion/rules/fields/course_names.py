@@ -51,8 +51,9 @@ _AFTER_WORD = re.compile(
 _WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")
 _NO_NAME = re.compile(
     r"(?i)^(?:on|held|at|with|and|completed?|date|this|from|in|certificate|for|by|given|presented|issued"
-    r"|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b|(?<!\d):|\d{4}$"
+    r"|not valid|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b|(?<!\d):|\d{4}$"
 )
+_NOTE = re.compile(r"(?i)not valid\b")
 _BEHIND_NAME = re.compile(
     r",?\s+(?:(?:given|offered|provided|organi[sz]ed|conducted|held|delivered|run|hosted|taught)"
     r"\s(?:by|at|on|in)\b|with a (?:score|mark)\b"
@@ -65,6 +66,11 @@ _MAX_SIZE_DIFFERENCE = 0.15  # of the type size of the lines of a name
 _MAX_GAP_IN_NAME = 2.0  # the same, if the words show that the name goes on
 _MAX_NAMES = 5
 _AROUND = 160  # characters before and after a phrase in which the name is searched
+
+
+def may_be_course(text: str) -> bool:
+    """Return whether a text may be the name of a course, and no note beside it."""
+    return _NOTE.match(text) is None
 
 
 def in_sentence(text: str, phrase: str, words: Sequence[Word]) -> str:

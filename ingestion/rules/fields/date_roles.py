@@ -71,7 +71,7 @@ _WORDS: dict[DateRole, str] = {
     r"|good for"
     r"|renewal(?!\s(?:was\s)?(?:approv|grant))"
     r"|terminat|not (?:\w+ )?after|latest",
-    DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|applied"
+    DateRole.SUBMISSION: r"submi|recei(?:ved|pt)|response|respond|applied"
     r"|request(?:ed)?\b(?!\s(?:(?:was|is|has been)\s)?(?:approv|grant|accept))"
     r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
     DateRole.VERSION: r"version|v\.?\d[\d.]*(?!\w)|revis|draft|sheet|edition"
@@ -94,7 +94,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"accreditation date|date of accreditation|accredited (?:on|from|since)\b"
     r"|effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
-    r"|with effect|in force|valid\b|(?:period|term) of|period(?=\W*$)"
+    r"|with effect|in force|valid(?:ity)?\b|(?:period|term) of|period(?=\W*$)"
     r"|(?:insurance|cover|coverage|policy) period"
     r"|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
     DateRole.ISSUE: r"date of (?:this |the )?certificate|letter date|date of (?:this |the )?letter"

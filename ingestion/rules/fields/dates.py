@@ -37,7 +37,7 @@ def _compile(year: str) -> re.Pattern[str]:
     day_with_digit = r"(?=\S*\d)" if year == _SHORT_YEAR else ""
     return re.compile(
         r"(?<![^\W_])(?<!/)(?:"
-        rf"(?P<iso_year>{_YEAR})[-/.](?P<iso_month>{_DAY})[-/.](?P<iso_day>{_DAY})"
+        rf"(?P<iso_year>{_YEAR})(?P<iso_sign>[-/.])(?P<iso_month>{_DAY})(?P=iso_sign)(?P<iso_day>{_DAY})"
         rf"|(?P<spaced_year>{_YEAR})\.\s(?P<spaced_month>{_DAY})\.\s(?P<spaced_day>{_DAY})(?=\.)"
         rf"|(?P<named_year>{_YEAR})[-/.](?P<named_month>{_NAME})[-/.](?P<named_day>{_DAY})"
         rf"|{day_with_digit}(?P<day>O?{_DAY}){_BEHIND_DAY}{_OF}[\s/-]{{0,3}}"

@@ -190,7 +190,8 @@ def _clean_results(results: Iterable[FoundValue], spec: FieldSpec) -> Iterable[F
     return (
         _without_words_behind(each)
         for each in results
-        if not person_names.find_name_line(each.value.value)
+        if course_names.may_be_course(each.value.value)
+        and not person_names.find_name_line(each.value.value)
     )
 
 

@@ -111,8 +111,13 @@ def _column_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> lis
 
 
 def _has_cell_before(line: TextLine, lines: Sequence[TextLine]) -> bool:
-    """Return whether another text stands to the left of a line, as in the next row of a table."""
+    """Return whether another text stands to the left of a line, as in the next row of a table.
+
+    The caption of a title may stand beside the middle of its cell.
+    """
     return any(
-        each.box.right <= line.box.left and geometry.is_level_with(each.box, line.box)
+        each.box.right <= line.box.left
+        and geometry.is_level_with(each.box, line.box)
+        and not title_captions.is_caption_line(each.text)
         for each in lines
     )

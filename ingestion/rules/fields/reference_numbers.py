@@ -76,7 +76,9 @@ _PREFIX = re.compile(
     r"(?P<mixed>(?=\w*[a-z])[A-Z][A-Za-z]{0,4}[A-Z][A-Za-z]{0,4}(?:-[A-Z]{2,6})? )$"
 )  # behind a caption
 # The acronym of a committee as a part of a number.
-_IN_NUMBER = re.compile(r"(?<![A-Za-z])(?:IRB|REB|E?REC|HREC|IEC|ERB|EC|ERC|IERB)(?![A-Za-z])")
+_IN_NUMBER = re.compile(
+    r"(?<![A-Za-z])(?:IRB|REB|E?REC|HREC|IEC|ERB|EC|ERC|IERB|STUDY)(?![A-Za-z])"
+)
 _QUOTED_BEHIND = re.compile(r",?\s[\"\u201c]")  # the title of the study
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
 _MAX_PREFIX = 26  # characters of an acronym before a number, with the end of its caption
@@ -180,7 +182,7 @@ def _rank(text: str, start: int, end: int, number: str) -> int | None:
     before = above.rstrip() if is_first else own_line.rstrip()
     is_mixed = re.search(r"[A-Za-z]|\d[-/]\d", number) is not None
     if sign := _SIGN.search(before):
-        caption = before[: sign.start()].rstrip()
+        caption = before[: sign.start()].rstrip(" ,")
         rank = _rank_of_caption(caption, sign[0])
         if rank == 1 and _REGISTERED_BOARD.fullmatch(number):
             rank = 2

@@ -78,7 +78,7 @@ _NO_TITLE = re.compile(
     r"|committee|ethic|board|irb|reviewer|quer|comment|stipulation))\b"
 )
 _QUOTED = re.compile(
-    r"[\u201c\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{8,260})[\u201d\"\u00bb]"
+    r"[\u201c\u201e\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{8,260})[\u201c\u201d\"\u00bb]"
     r"|(?<!\w)[\u2018'](?P<single>[^\u2018\n][^\u2018]{12,260}?)[\u2019'](?![\w])"
 )
 # The rest of a title that begins with a quotation, as in '"Who cares?" Moral distress in nurses'.
@@ -95,14 +95,15 @@ _NAMED_AFTER = re.compile(
 )
 _NUMBER_BEFORE_QUOTE = re.compile(r"(?<!\S)(?=\S*\d\d)[A-Z][A-Z0-9/.-]{4,},?\s*$")
 _ENTITLED = re.compile(
-    rf"\b(?:entitled|titled|with the title|{STUDY_WORD}\s+(?:is\s+)?(?:called|named)"
+    rf"\b(?:entitled|titled|with the title|it is called"
+    rf"|{STUDY_WORD}\s+(?:is\s+|by\s[^.:;\n]{{3,40}}\s)?(?:called|named)"
     r"|(?:title(?: of (?:the|this|our) (?:study|project|research|survey))?"
     r"|(?:formal|full|official|working) (?:title|name)"
     r"|name of (?:the|this|our) (?:study|project|research|survey)) is)[,:]?\s+"
     r"(?P<title>[^\W\da-z_][^.\u201c\u201d\"?]{10,220}?)"
     r"(?=\.(?:\s|$)|,\s(?:which|you|and is|is)\b|\n\s*\n"
     r"|\sand\s(?:has\s|have\s|was\s)?(?:determined|found|approved|reviewed|decided|granted)\b"
-    r"|\sand\s(?:it\s)?is\s(?:the|a|an|part)\b|\sto\sthe\s(?:Committee|Board|IRB|REB)\b)"
+    r"|\sand\s(?:it\s)?is\s(?:the|a|an|part|carried|conducted|run|led|organi[sz]ed|funded)\b|\sto\sthe\s(?:Committee|Board|IRB|REB)\b)"
 )
 _BETWEEN_COMMAS = re.compile(
     r"\b(?i:application|project|study|proposal|protocol|research)\b[^.,:\n]{0,40},\s+"
@@ -119,8 +120,9 @@ _WITHOUT_SIGN = re.compile(
 )
 _ETHICS_AT_END = re.compile(r"(?i)\bresearch ethics(?: application)?\W*$")
 _ONLY_NUMBER = re.compile(
-    r"(?i)(?:(?:irb|rec|reb|hrec|study|project|protocol|application|reference|ref|file|no|number|id)"
-    r"\b\W*)*[\w./-]*\d[\w./-]*\W*(?:(?:exempt|expedited|full board|initial|renewal|new)\W*)?"
+    r"(?i)(?:(?:irb|rec|reb|hrec|study|project|protocol|application|reference|ref|file|no|number|id"
+    r"|(?-i:[A-Z]{2,8}))\b\W*)*[\w./-]*\d[\w./-]*\W*"
+    r"(?:(?:exempt|expedited|full board|initial|renewal|new)\W*)?"
 )
 _MAX_SUBJECT_WORDS = 5  # of a subject that names a decision anywhere
 _FIRST_WORDS = 3

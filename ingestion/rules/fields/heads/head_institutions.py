@@ -61,7 +61,7 @@ _LABORATORY = re.compile(
 )
 _NO_LABORATORY = re.compile(
     r"(?i)\b(?:directors?|names?|improvement|oversight|certif\w+|accredit\w+|association|college of"
-    r"|guild|society|board|council|standards?|licen[cs]e|permit|requirements|named|iso|schedule"
+    r"|guild|society|board|council|standards?|licen[cs]e|permit|requirements|named|iso|schedule|block|level|tel"
     r"|number|medical laboratories|testing|services? administration)\b|[.:]$"
 )
 _MEETS = re.compile(

@@ -19,6 +19,10 @@ _TO = re.compile(
     r"|(?:to|for) the attention of:?\s+(?P<attention>.+)"
     r"|(?-i:To)\s(?P<to>(?-i:[A-Z]).+))$"
 )
+_ROLE_BEFORE = re.compile(
+    r"(?i)^(?:(?:phd|doctoral|master'?s?|graduate|research|associate|assistant|senior)\s)*"
+    r"(?:candidate|student|researcher|fellow|lecturer|professor)\s"
+)
 
 
 def find_addressees(
@@ -41,7 +45,7 @@ def find_addressees(
             named = (found["name"] or found["attention"] or found["to"] or "").split("<")[0].strip()
             if not named and at + 1 < len(above):
                 named = above[at + 1].text  # in the next column
-            name = person_names.trim(named)
+            name = person_names.trim(_ROLE_BEFORE.sub("", named))
             if not person_names.find_name_line(name):
                 continue
         elif greeted:

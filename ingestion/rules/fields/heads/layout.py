@@ -17,7 +17,7 @@ _INSTITUTIONS = (
     r"|Medical Cent(?:er|re)|NHS (?:Foundation )?Trust|Polytechnic(?! University)"
     r"|Universit(?:\u00e4t(?:sklinikum|smedizin)?|at|eit|et|\u00e9|\u00e0)|Universidade?|Hochschule"
     r"|Fachhochschule|Hogeschool|H\u00f6gskola|Yliopisto|Klinikum|Politecnico|Polit\u00e9cnica"
-    r"|[\u00c9E]cole|Instituto|Istituto|Ospedale"
+    r"|[\u00c9E]cole|Uniwersytet|\u00dcniversitesi|Universitet|Egyetem|Instituto|Istituto|Ospedale"
     r"|(?<=[^\W\d_] )School of (?:Public Health|Medicine|Nursing|Pharmacy|Dentistry|Business"
     r"|Economics|Education|Law|Social Work|Design|Arts|Engineering|Hygiene)"
 )

@@ -31,7 +31,10 @@ _EAST_ASIAN_NAME = (
 _EAST_ASIAN = re.compile(_EAST_ASIAN_NAME)
 # At a caption, a name may begin with a particle, as in "van der Berg, Ann", or with titles in small
 # letters, as in "dr. ir. J. van den Berg".
-_SMALL_TITLES = r"(?:dr|drs|ir|ing|mr|mw|dhr|prof|prof\. dr)\. "
+_SMALL_TITLES = (
+    r"(?:(?:dr|drs|ir|ing|mr|mw|dhr|prof|prof\. dr|hab|in\u017c|lek)\. |dr "
+    r"|n\. (?:[a-z]{2,5}\. ){1,2})"
+)
 PATTERN_AT_CAPTION = (
     rf"{_EAST_ASIAN_NAME}"
     rf"|(?:(?:(?:{_PARTICLE} ){{1,3}}|(?:{_SMALL_TITLES}){{1,3}})(?={_CAPITAL}))?{PATTERN}"
@@ -67,7 +70,7 @@ _NOT_IN_NAMES = frozenset(
         " infirmary clinic clinics laboratory laboratories centres centers unit academy polytechnic"
         " trust healthcare royal general regional memorial county state national international"
         " brochure edition permit license licence licensed physician reference status expires"
-        " learning nhs"
+        " learning nhs cv abbreviated summary"
         " partnership"
         " consulting credential credentials record records transcript provider skills network group"
         " services service solutions systems online portal registry register department division"
@@ -87,6 +90,7 @@ _NOT_IN_NAMES = frozenset(
         " street avenue road suite building center centre medical health services sciences the of",
     )
 )
+_ENDS_OF_STREETS = (" St.", " Ave.", " Rd.", " Blvd.", " Pkwy.")
 _NUMBER_BEHIND = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")  # of a student or a member of staff
 _PLACE_BEHIND = re.compile(
     r"(?i) (?:centre|center|hospital|university|institute|college|school|department|faculty"
@@ -234,7 +238,7 @@ def is_full_name(text: str) -> bool:
 
 def may_be_name(text: str) -> bool:
     """Return whether no word of a text shows that it is a title, a number or an institution."""
-    has_digit = any(sign.isdigit() for sign in text)
+    has_digit = any(sign.isdigit() for sign in text) or text.endswith(_ENDS_OF_STREETS)
     return not has_digit and _NOT_IN_NAMES.isdisjoint(re.findall(r"\w+", text.casefold()))
 
 

@@ -31,6 +31,7 @@ _LEAD = (
     r"|(?:the\s+)?(?:person|researcher|scientist) responsible"
     r"|(?:study|trial)\s+(?:doctor|physician)"
     r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair)|project\s+manager"
+    r"|manager of the project"
     r"|responsible for (?:the|this) (?:study|project|research|trial)(?=\s*(?:[:\n(]|is\b))"
     r"|(?:responsible\s+)?(?:head|leader|lead|director) of (?:the\s+|this\s+)?"
     r"(?:study|project|research|trial|experiment)|under the responsibility of|responsible(?=:))"
@@ -91,7 +92,7 @@ _AFTER = (
         rf"(?:as\s+(?:the\s+)?)?{_LEAD}{_NO_CAPTION}"
     )),
     (1, re.compile(
-        r"(?i)^,?\s+who\s+(?:is\s+(?:in\s+charge\s+of|responsible\s+for|leading|conducting|running)"
+        r"(?i)^,?\s+who\s+(?:(?:is|works)\b[^.;:()]{0,60}?\band\s+(?:who\s+)?)?(?:is\s+(?:in\s+charge\s+of|responsible\s+for|leading|conducting|running)"
         r"|leads|directs|runs|conducts)\s+(?:this|the|our)\s+(?:research|study|project|trial)\b"
     )),
     (1, re.compile(rf"(?i)^[\s,(\u2013-]*{_SIGNED}{_PLAIN}{_NO_CAPTION}")),
@@ -120,7 +121,8 @@ _ANY_ROLE = re.compile(
     r"investigat(?:or|ing)|researcher|experimenter|applicant|scientist|conduct|carr(?:y|ied|ies)"
     r"|undertak(?:e|ing)|lead|led|direct|run|perform|doing|done|organi[sz](?:ing|ed|es)"
     r"|invit(?:ing|es)|asking|proposed|designed|overseen|my name is|submitted|student|supervis"
-    r"|contact|in charge|responsible|doctor|physician|study by\b|project by\b|research by\b|manager"
+    r"|contact|write to|e-?mail|reach\b|approach|ask\b|call\b|in charge|responsible"
+    r"|doctor|physician|study by\b|project by\b|research by\b|manager"
     r"|head\b|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b|[\u201d\"\u2019],? by\b|[\u201d\"] of\b"
     r"|recipient|receiving party"
 )
