@@ -86,6 +86,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:training|course|workshop|seminar|webinar|session|assessment|exam) date"
     r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
+    r"|unobjectionable|no objections?\b"
     r"|certif(?!icate\b)|endors|permission|permitted|authori[sz]|renewed"
     r"|opinion|ratif|sanction",
     DateRole.DECISION: r"(?:event|status)\sdate|determin|decision|decided|outcome|accept"
@@ -162,7 +163,9 @@ _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
     r"(?:\w+ed|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"
 )
-_PERIOD_FROM = re.compile(r"(?i)\b(?:valid(?:ity)?|period|term|in force)(?: of validity)? from\W*$")
+_PERIOD_FROM = re.compile(
+    r"(?i)\b(?:valid(?:ity)?|period|term|in force|dates|runs)(?: of validity)? from\W*$"
+)
 _APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
 
 

@@ -95,7 +95,7 @@ _NAMED_AFTER = re.compile(
 )
 _NUMBER_BEFORE_QUOTE = re.compile(r"(?<!\S)(?=\S*\d\d)[A-Z][A-Z0-9/.-]{4,},?\s*$")
 _ENTITLED = re.compile(
-    rf"\b(?:entitled|titled|with the title|it is called"
+    rf"\b(?:entitled|titled|with the title|[Ii]t is called"
     rf"|{STUDY_WORD}\s+(?:is\s+|by\s[^.:;\n]{{3,40}}\s)?(?:called|named)"
     r"|(?:title(?: of (?:the|this|our) (?:study|project|research|survey))?"
     r"|(?:formal|full|official|working) (?:title|name)"
@@ -291,7 +291,7 @@ def continue_title(first: str, below: Sequence[str]) -> str:
         wraps = wraps or (first.isupper() and _CONTINUES_IN_CAPITALS.match(plain) is not None)
         if ended or not (wraps or is_open):
             break
-        if not is_open and begins_paragraph(plain, lines[-1]):
+        if not (is_open or last.endswith(",")) and begins_paragraph(plain, lines[-1]):
             break
         lines.append(plain)
     whole = " ".join(lines)

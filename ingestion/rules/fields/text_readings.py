@@ -37,6 +37,9 @@ _START_OF_NUMBER = re.compile(r"\w[-/]$")  # before it
 _COLON = re.compile(r"\s?:")
 _SEPARATOR = re.compile(r"\W*[:\u2013\u2014-]")
 _NO_WORDS = re.compile(r"^[\W\d_]*$")
+_SECOND_ROLE = re.compile(
+    r"(?i)\b(?:executive|executing|co|sub|other|assistant|associate|second|additional|further)[\s-]*$"
+)  # before "investigator"
 _CAPTION_ALONE = re.compile(r"[\s:.#*)(\]\[]*$")
 
 
@@ -99,6 +102,8 @@ def _text_after(text: str, caption: Span, spec: FieldSpec, *, is_word: bool) -> 
     starts_line = _NO_WORDS.match(text[line_start:start]) is not None
     if spec.kind in {"date", "name"} and "\n" in text[start:end].strip() and not starts_line:
         return "", ""  # the end of a heading and the beginning of the line below it
+    if spec.is_investigator and _SECOND_ROLE.search(text[line_start:start]):
+        return "", ""
     has_colon = _COLON.match(text, end) is not None
     is_caption = (
         starts_line

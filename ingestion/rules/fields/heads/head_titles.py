@@ -48,8 +48,8 @@ _NO_TITLE_ALONE = re.compile(
 _BEGINS_WITH_CAPTION = re.compile(r"(?:[A-Z][\w'\u2019/-]*\.?)(?: [\w'\u2019/-]+\.?){0,3}\s?:\s")
 _MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
 _STUDY_WORDS = re.compile(
-    r"(?i)^(?:(?:entitled|titled|title of (?:the )?(?:study|project|research)|study|project"
-    r"|research)\W*)+"
+    r"(?i)^(?:for (?=the ))?(?:the )?(?:(?:entitled|titled|title of (?:the )?"
+    r"(?:study|project|research)|study|project|research)\W*)+"
 )
 _CONSENT_HEADING = re.compile(
     r"(?i)\b(?:informed |participant |adult |parental )*(?:consent|permission|assent)\b"
@@ -97,7 +97,10 @@ def find_titles_beside_heading(
         is_changed = rest != line.text.strip() and len(rest.split()) > 1
         if is_changed and not INSTITUTION.match(rest) and not _NO_TITLE_OF_FORM.search(rest):
             yield value_of_line(page, line.words, spec, rest)
-        for near in _lines_of_title(head, at, body_size(lines), line_gap(lines)):
+        gap = line_gap(lines)
+        for near in _lines_of_title(head, at, body_size(lines), gap):
+            if len(near) == 1:
+                near = _with_lines_below(near[0], head, gap)  # noqa: PLW2901 - wrapped
             text = " ".join(each.text.strip() for each in near)
             yield value_of_line(page, near[0].words, spec, _STUDY_WORDS.sub("", text))
         return
@@ -186,7 +189,8 @@ def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
         is_short = line.box.right < _MIN_LINE_SHARE * longest
         if _BEGINS_WITH_CAPTION.match(below.text):
             return
-        if not is_near or is_short or abs(below.box.left - line.box.left) > MIN_INDENT:
+        is_aligned = abs(below.box.left - line.box.left) <= MIN_INDENT
+        if not is_near or is_short or not (is_aligned or _is_centred(line, [below])):
             return
         yield below
 
@@ -228,6 +232,15 @@ def _lines_of_title(
             large = [each for each in next_line if _is_title(each.text)]
         if large:
             yield large
+
+
+def _with_lines_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> Sequence[TextLine]:
+    """Return a line of a title with the lines that continue it."""
+    start = next(at for at, each in enumerate(lines) if each is first)
+    paragraph = list(_paragraph_at(lines[start : start + _MAX_SUBJECT_LINES], gap))
+    below = [each.text for each in paragraph[1:]]
+    whole = study_titles.continue_title(first.text, below)
+    return paragraph if whole == " ".join([first.text, *map(str.strip, below)]) else [first]
 
 
 def _is_head_of_form(text: str) -> bool:

@@ -20,7 +20,8 @@ _CERTIFIES = re.compile(
 )
 # What a sentence that begins with the name of a person says.
 _DID_FIRST = re.compile(
-    r"(?i)^[\s,]*(?:born\s[^;:\n]{3,30}?,\s*|\([^()]{0,40}\)\s*)?(?:ha(?:s|ve|ving)\s+)?(?:successfully\s+)?"
+    r"(?i)^[\s,]*(?:born\s[^;:\n]{3,30}?,\s*|\([^()]{0,40}\)\s*"
+    r"|(?<=,)\s(?:[^.;:]|\bno\.){3,90}?,\s*)?(?:ha(?:s|ve|ving)\s+)?(?:successfully\s+)?"
     r"(?:taken part|took part|participated|completed|attended|passed|fulfilled)\b"
 )
 _ONLY_TITLE = re.compile(r"(?:Dr|Mr|Mrs|Ms|Miss|Prof)\.?\s+")
@@ -58,5 +59,5 @@ def find_certified_persons(text: str) -> Iterator[CertifiedPerson]:
     for match in islice(_NAME_AT_START.finditer(text), _MAX_PEOPLE):
         name = person_names.trim(match[0])
         is_name = person_names.is_full_name(name) and person_names.may_be_name(name)
-        if is_name and _DID_FIRST.match(text[match.start() + len(name) :][:100]):
+        if is_name and _DID_FIRST.match(text[match.start() + len(name) :][:140]):
             yield CertifiedPerson(name, has_deed=True)

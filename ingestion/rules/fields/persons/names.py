@@ -35,7 +35,7 @@ _TITLES_AND_DEGREES = _words(
     " cip cph mls ascp crnp lpn lvn cnm cpi ccra acrp bcps bcop fracgp faha faap facep macp fidsa"
     " scd dmsc mtech otr ldn mlt rnc cnrn ocn aocn ccm cdces fache fesc fccm frcem frcog"
     " mrcog frcr mrcs mrcem mrcpch frcpch facog mmed bmed bmedsci bmbch lmft lpc lcpc rdn mx"
-    " aud dpharm dhsc drmed mme mlle dott dottssa dra drs engr smt shri capt"
+    " aud dpharm dhsc drmed mme mlle dott dottssa dra drs engr smt shri capt ir hab"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.
@@ -62,6 +62,7 @@ _UMLAUT_E = re.compile(r"(?<=[aou])e")  # German writes "ue" where "ü" is not a
 # Registration numbers of IRBs, assurances (FWA), organisations (IORG) and laboratories (CLIA).
 _REGISTRATION_NUMBER = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
 _BETWEEN_WORDS = re.compile(r"[\s,;/()]+")
+_ABBREVIATION = re.compile(r"[A-Z]{3,7}")
 _SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."
 _SLASHED_TITLE = re.compile(r"\ba/(?=prof\b)", re.IGNORECASE)  # associate professor
 _EAST_ASIAN = re.compile("[\u3041-\u30fe\u3400-\u9fff\uac00-\ud7a3]")
@@ -226,10 +227,20 @@ def _interpret(text: str) -> Iterator[Name]:
 def split_name(text: str) -> list[list[str]]:
     """Return the words of a text without titles and degrees, each split at its hyphens and dots.
 
+    Capital letters behind a degree are another one, as in "Ann Smith, MD, FPCP".
+
     "M.D." is one word and "J.R." two. A hyphen splits a double name; an apostrophe does not.
     """
     words = _BETWEEN_WORDS.split(_SLASHED_TITLE.sub("", _SPACED_DEGREE.sub(r"\1d", text)))
-    return [list(parts) for parts in map(_split_word, words) if parts]
+    name: list[list[str]] = []
+    is_behind_degree = False
+    for word in words:
+        parts = list(_split_word(word))
+        is_other_degree = is_behind_degree and _ABBREVIATION.fullmatch(word) is not None
+        if parts and not is_other_degree:
+            name.append(parts)
+        is_behind_degree = bool(word) and len(name) > 1 and (not parts or is_other_degree)
+    return name
 
 
 @lru_cache(maxsize=1024)

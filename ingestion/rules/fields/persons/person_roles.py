@@ -23,6 +23,7 @@ _LEADING = (
 _KIND = r"(?:investigators?|researchers?|experimenters?|applicants?|scientists?)"
 _NOT_SUB = (
     r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistant )(?<!additional )"
+    r"(?<!executive )(?<!executing )"
     r"(?<!further )"
 )
 _LEAD = (
@@ -50,7 +51,7 @@ _LINK = (
     r"(?:'s|\u2019s)?(?:\s*\((?:s|pi|pis)\))?(?:[ \t]+names?)?"
     r"(?:\s+(?:for|of|in|on)\s+(?:this|the|our)\s+(?:current\s+|research\s+)?"
     r"(?:study|project|research|trial|work))?\s*(?:[:.,\u2013-]|\b(?:is|are|will be|was)\b|\n)?"
-    r"\s*(?:the\s+|our\s+)?\(?\s*(?:(?:dr|drs|ir|ing|mr|prof)\.\s+){0,3}$"
+    r"\s*(?:the\s+|our\s+)?\(?\s*(?:(?:dr|drs|ir|ing|mr|prof|hab|n|med)\b\.?\s+){0,4}$"
 )
 _NO_CAPTION = r"(?![^\n.]{0,25}:)"  # a colon shows that the name comes after the word of the role
 RANK_OF_CONTACTS = 4
@@ -110,7 +111,7 @@ _AFTER = (
         r"(?i)^[^.;:()]{0,90}\((?:(?:the|here\w*after)\b[^)]{0,20}|\W*(?:principal )?)investigator"
     )),
     (1, re.compile(
-        r"(?i)^[^.;:()]{0,40}\(\W*(?:(?:the|here\w*after)\b[^)]{0,20})?\W*"
+        r"(?i)^(?:[^.;:()]|\b(?:St|Ave|Rd|Blvd)\.){0,120}\(\W*(?:(?:the|here\w*after)\b[^)]{0,20})?\W*"
         r"(?:recipient|receiving party|physician|doctor)"
     )),
     (2, re.compile(rf"(?i)^[\s,(\u2013-]*(?:(?:is|am)\s+)?(?:an?\s+)?{_STUDENT}")),

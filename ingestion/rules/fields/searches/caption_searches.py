@@ -14,6 +14,7 @@ from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry, table_columns, text_readings
 from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.searches.found_values import RANK_OF_SENTENCES, FoundValue, add_found
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
@@ -160,7 +161,11 @@ def _code_beside_or_below(
     for run, _ in _places_at(document, page, caption, spec):
         text = " ".join(word.text for word in run)
         parts = [part for part in _BETWEEN_PARTS.split(text) if _CODE_OF_STUDY.fullmatch(part)]
-        codes = [part for part in parts if re.fullmatch(pattern_of(spec), part)]
+        codes = [
+            part
+            for part in parts
+            if re.fullmatch(pattern_of(spec), part) and next(find_dates(part), None) is None
+        ]
         if codes:
             start = text.index(codes[0])
             words = words_at(run, start, start + len(codes[0]))
