@@ -86,7 +86,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:training|course|workshop|seminar|webinar|session|assessment|exam) date"
     r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
-    r"|unobjectionable|no objections?\b"
+    r"|unobjectionable|no objections?\b|harmless"
     r"|certif(?!icate\b)|endors|permission|permitted|authori[sz]|renewed"
     r"|opinion|ratif|sanction",
     DateRole.DECISION: r"(?:event|status)\sdate|determin|decision|decided|outcome|accept"

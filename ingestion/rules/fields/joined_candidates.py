@@ -12,7 +12,7 @@ from ingestion.rules.fields.persons.names import (
     split_name,
 )
 from ingestion.rules.fields.persons.person_names import is_full_name
-from ingestion.rules.fields.searches.found_values import FoundValue
+from ingestion.rules.fields.searches.found_values import MAX_RANK_OF_REFERENCES, FoundValue
 
 
 def join_candidates(found: dict[str, FoundValue], spec: FieldSpec) -> None:
@@ -26,8 +26,13 @@ def join_candidates(found: dict[str, FoundValue], spec: FieldSpec) -> None:
 
 
 def add_repetitions(found: dict[str, FoundValue], text: str) -> None:
-    """Confirm the values that one way led to, and that are printed a second time."""
+    """Confirm the values that one way led to, and that are printed a second time.
+
+    The number of a study in a public register is not confirmed: its protocol has another one.
+    """
     for key, each in found.items():
+        if each.value.is_own_reference and each.rank > MAX_RANK_OF_REFERENCES:
+            continue
         if len(each.ways) == 1 and text_readings.is_repeated(text, each.value.value):
             found[key] = replace(each, ways=each.ways | {Way.REPEATED})
 

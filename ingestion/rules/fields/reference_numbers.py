@@ -15,6 +15,7 @@ from itertools import islice
 
 from ingestion.rules.fields.dates import find_dates
 
+RANK_OF_REGISTERS = 3  # of a number of a public register, or without a caption
 _MIN_DIGITS = 3
 _MIN_BARE_DIGITS = 4  # of a code without a caption
 _MAX_WORDS_BEFORE_CODE = 2
@@ -43,7 +44,9 @@ _COMMITTEE = re.compile(
     r"|application|submission|record|log|case|permit|certificate|tracking|committee|board|review"
     r"|our|determination|exemption|dossier|dnr|caae|comitato|comit[e\u00e9]|ethik\w*|votum)\b"
 )
-_REGISTER = re.compile(r"(?i)\b(?:iras|clinicaltrials|eudamed|portal)\b")  # of many institutions
+_REGISTER = re.compile(
+    r"(?i)\b(?:iras|clinicaltrials|eudamed|eudract|eu ct|ctis|ctri|portal)\b"
+)  # of many institutions
 _REGISTERED_BOARD = re.compile(r"(?:IRB|IORG)\d{8}")  # or a study of some institutions
 _OF_OFFICE = re.compile(r"(?i)^\W*(?:our|your)\s+ref")  # of a letter, and not of a study
 _OF_ADDRESSEE = re.compile(r"(?i)^\W*your\s+ref")

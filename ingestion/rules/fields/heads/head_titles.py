@@ -18,7 +18,7 @@ from ingestion.rules.fields.heads.layout import (
     SALUTATION,
 )
 from ingestion.rules.fields.persons import person_names
-from ingestion.rules.fields.reference_numbers import find_references
+from ingestion.rules.fields.reference_numbers import RANK_OF_REGISTERS, find_references
 from ingestion.rules.fields.text_lines import TextLine, body_size, is_in_title_case, line_gap
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
@@ -34,11 +34,11 @@ _NAMES_STUDY = re.compile(
 )
 _OF_PERSON = re.compile(r"(?i)\b(?:investigator|researcher)s?$")
 _ITEM = re.compile(r"\d{1,2}[.)]\s")
-_RANK_OF_REGISTERS = 3  # of references that are not those of the committee
 _MAX_DATE_WORDS = 6  # of a line that has only a version and its date
 _MAX_SUBJECT_LINES = 3
 _VERSION = re.compile(r"(?i)\bversion\s?\d")
 _MIN_TITLE_WORDS = 5  # of a title without a caption
+_MIN_SUBJECT_WORDS = 3
 _NO_TITLE_ALONE = re.compile(
     r"(?i)\b(?:committee|board|consent|certificates?|letter|notice|memo\w*|form|department|faculty"
     r"|school of|division of|office of|university|road|street|avenue|suite|p\.?o\.? box|page"
@@ -132,7 +132,10 @@ def find_subject_titles(
         if len(paragraph) > _MAX_SUBJECT_LINES or not _is_subject(whole):
             continue
         title = study_titles.clean(_NUMBER_BEFORE_TITLE.sub("", whole))
-        if len(title.split()) > 2 and study_titles.is_title_of_subject(title):
+        is_short = len(title.split()) < _MIN_TITLE_WORDS
+        if is_short and (len(title.split()) < _MIN_SUBJECT_WORDS or _NO_TITLE_ALONE.search(title)):
+            continue
+        if study_titles.is_title_of_subject(title):
             yield value_of_line(page, line.words, spec, title)
 
 
@@ -173,7 +176,7 @@ def _ends_with_number(text: str) -> bool:
     """Return whether a line ends with the number of a study, as in "Application 22/31"."""
     if not text[-1:].isdigit():
         return False
-    found = [each for each in find_references(text) if each.rank < _RANK_OF_REGISTERS]
+    found = [each for each in find_references(text) if each.rank < RANK_OF_REGISTERS]
     return bool(found) and found[-1].end == len(text)
 
 
@@ -234,7 +237,7 @@ def _lines_of_title(
             yield large
 
 
-def _with_lines_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> Sequence[TextLine]:
+def _with_lines_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> list[TextLine]:
     """Return a line of a title with the lines that continue it."""
     start = next(at for at, each in enumerate(lines) if each is first)
     paragraph = list(_paragraph_at(lines[start : start + _MAX_SUBJECT_LINES], gap))
@@ -278,7 +281,9 @@ def _is_in_column(heading: TextLine, lines: Sequence[TextLine]) -> bool:
 def _is_title(text: str) -> bool:
     words = text.split()
     is_institution = re.search(
-        r"(?i)\b(?:university|department|college|school of|faculty of|institute|hospital)\b", text
+        r"(?i)\b(?:university|department|college|school of|faculty of|institute|hospital"
+        r"|(?:review|ethics) (?:board|committee)|what is (?:this|the) study)\b",
+        text,
     )
     is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
     is_caption = _CAPTION.match(text) or title_captions.is_caption(text) or _OF_PERSON.search(text)

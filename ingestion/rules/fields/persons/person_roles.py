@@ -51,7 +51,8 @@ _LINK = (
     r"(?:'s|\u2019s)?(?:\s*\((?:s|pi|pis)\))?(?:[ \t]+names?)?"
     r"(?:\s+(?:for|of|in|on)\s+(?:this|the|our)\s+(?:current\s+|research\s+)?"
     r"(?:study|project|research|trial|work))?\s*(?:[:.,\u2013-]|\b(?:is|are|will be|was)\b|\n)?"
-    r"\s*(?:the\s+|our\s+)?\(?\s*(?:(?:dr|drs|ir|ing|mr|prof|hab|n|med)\b\.?\s+){0,4}$"
+    r"\s*(?:the\s+|our\s+)?\(?\s*(?:(?:dr|drs|ir|ing|mr|prof|hab|n|med)\b\.?\s+){0,4}"
+    r"(?:(?:(?:associate|assistant|full|senior)\s+)?(?:professor|lecturer)\s+)?$"
 )
 _NO_CAPTION = r"(?![^\n.]{0,25}:)"  # a colon shows that the name comes after the word of the role
 RANK_OF_CONTACTS = 4

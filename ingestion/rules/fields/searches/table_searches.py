@@ -10,7 +10,7 @@ from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry, table_columns, text_readings
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.persons import person_names
-from ingestion.rules.fields.reference_numbers import find_references
+from ingestion.rules.fields.reference_numbers import RANK_OF_REGISTERS, find_references
 from ingestion.rules.fields.searches.found_values import (
     RANK_OF_PEOPLE,
     RANK_OF_ROLES,
@@ -77,7 +77,7 @@ def search_reference_cells(document: SearchedDocument, spec: FieldSpec) -> Itera
     """Yield the numbers of the committee or institution in the cells of tables."""
     for page in document.reading.pages[:_MAX_PAGES_WITH_CELLS] if spec.is_reference else ():
         for number, rank in _references_in_cells(document.lines_of(page)):
-            if re.fullmatch(pattern_of(spec), number):
+            if rank < RANK_OF_REGISTERS and re.fullmatch(pattern_of(spec), number):
                 value = text_readings.value_of_text(page, spec, number)
                 value = replace(value, is_own_reference=True)
                 yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_SENTENCES + 2 * rank)
