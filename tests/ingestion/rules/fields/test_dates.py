@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules.fields import dates
+from ingestion.rules.fields import dates, month_dates
 
 ANY_DAY = st.dates(date(1950, 1, 1), date(2099, 12, 31))
 FORMS = (
@@ -91,3 +91,24 @@ def test_dates_do_not_depend_on_the_time_zone(monkeypatch):
     (written,) = dates.find_dates("2026-03-12")
     assert written.day == date(2026, 3, 12)
     assert written.day - timedelta(days=1) == date(2026, 3, 11)
+
+
+@pytest.mark.parametrize("text", ["valid through April 2022", "16-17/03", "2022/11-36"])
+def test_a_month_or_a_number_with_two_kinds_of_signs_is_no_date(text):
+    assert days(text, short_years=True) == []
+
+
+@pytest.mark.parametrize("written", ["3 October 2023", "3rd of October 2023", "03/10/2023"])
+def test_the_month_of_a_whole_date_is_not_read_by_itself(written):
+    assert list(month_dates.find_months(written)) == []
+
+
+@given(ANY_DAY)
+def test_the_value_of_a_date_or_a_month_has_a_day(day):
+    assert month_dates.find_day(day.isoformat()) == day
+    assert month_dates.find_day(f"{day:%Y-%m}") == day.replace(day=1)
+
+
+@pytest.mark.parametrize("value", ["2023-13", "2023-02-30", "SLX-301", ""])
+def test_other_texts_have_no_day(value):
+    assert month_dates.find_day(value) is None

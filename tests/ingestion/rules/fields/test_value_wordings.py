@@ -644,3 +644,149 @@ def test_a_date_behind_the_words_of_another_event_is_not_that_of_a_caption():
         "The expiration date of the study, which was last renewed on December 1, 2020, is kept.",
     )
     assert "expiry_date" not in values
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Approved. It has the number 16-17/03.", "16-17/03"),
+        ("For complaints, mention dossier CETH-7714.", "CETH-7714"),
+        ("Reviewed by the Saltmarsh IRB, #1819-114.", "1819-114"),
+        ("Contact the office, and refer to STUDY00004417.", "STUDY00004417"),
+        ("No objections to the study (ref. LEK-2023-41-b).", "LEK-2023-41-b"),
+        ("Ethics number: 0214-AKT\u00dc-2021", "0214-AKT\u00dc-2021"),
+    ],
+)
+def test_numbers_in_sentences_are_read_whole(text, number):
+    assert read("informed-consent-form", "CONSENT FORM", text)["protocol_number"].value == number
+
+
+def test_the_number_of_a_public_register_is_not_without_doubt():
+    values = read(
+        "informed-consent-form", "CONSENT FORM", "EU CT number: 2023-505555-11-00", "", "Page 1",
+        "EU CT number: 2023-505555-11-00",
+    )  # fmt: skip
+    assert not values["protocol_number"].is_sure
+
+
+def test_the_date_of_a_version_in_a_table_is_not_the_number_of_the_study():
+    values = read("irb-approval", *HEAD, "Protocol (v4, clean) 2022-Nov-10")
+    assert "protocol_number" not in values
+
+
+@pytest.mark.parametrize("number", ["ECR/555/Inst/TN/2014/RR-20", "EC00555", "NHREC/12/03/2015B"])
+def test_the_numbers_of_national_registers_are_those_of_the_committee(number):
+    values = read("irb-approval", *HEAD, f"Registered, no. {number}", "The study is approved.")
+    assert values["irb_registration"].value == number
+
+
+# Months
+
+
+@pytest.mark.parametrize("written", ["October 2023", "Oct. 2023", "10/2023"])
+def test_a_cv_may_be_dated_by_its_month(written):
+    value = read("cv", "Curriculum vitae", "Ann Brandt", "", f"Last updated: {written}")[
+        "document_date"
+    ]
+    assert (value.value, value.day, value.is_sure) == ("2023-10", date(2023, 10, 1), False)
+
+
+def test_the_month_of_a_publication_is_not_the_date_of_a_cv():
+    values = read(
+        "cv", "Curriculum vitae", "Ann Brandt", "Revised edition of the handbook of sleep, May 2020"
+    )
+    assert "document_date" not in values
+
+
+# Periods and stamps
+
+
+def test_a_consent_form_is_approved_from_the_first_day_of_its_validity():
+    values = read(
+        "informed-consent-form", "CONSENT FORM", "Valid from 11/15/2018 through 11/14/2019."
+    )
+    assert values["approval_date"].day == date(2018, 11, 15)
+
+
+def test_a_licence_counts_from_the_first_day_of_its_period_and_not_from_its_signature():
+    values = read(
+        "medical-licence",
+        "ANNUAL PRACTISING CERTIFICATE",
+        "is authorised to practise for the period from 1st January 2020 to 31st December 2020.",
+        "",
+        "Dated this 19th day of December 2019.",
+    )
+    assert values["effective_date"].day == date(2020, 1, 1)
+
+
+# Words around titles, names and courses
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("It is called How nurses sleep at home and is carried out by a student.",),
+        ("A project by Ann Brandt called How nurses sleep at home.",),
+        ("The research entitled:", "\u201eHow nurses sleep at home\u201c"),
+    ],
+)
+def test_a_title_is_read_in_a_sentence(lines):
+    values = read("informed-consent-form", "CONSENT FORM", *lines)
+    assert values["title"].value == "How nurses sleep at home"
+
+
+@pytest.mark.parametrize("heading", ["Online Survey Consent Form", "Focus group consent form"])
+def test_the_way_of_asking_is_no_title(heading):
+    assert "title" not in read("informed-consent-form", heading, "You are invited to take part.")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Responsible researcher: dr. E.J. (Esm\u00e9e) van Loosbroek", "van Loosbroek"),
+        ("Responsible for the study\nAnn Brandt, RN", "Ann Brandt"),
+        ("I work with Dr. Ann Brandt, who is a lecturer and who is in charge of this research.",
+         "Ann Brandt"),
+        ("If you have questions, write to Prof. Ann Brandt (ann@example.org).", "Ann Brandt"),
+        ("Project leader is associate professor Ann Brandt.", "Ann Brandt"),
+    ],
+)  # fmt: skip
+def test_the_words_beside_a_name_show_the_investigator(text, name):
+    values = read("informed-consent-form", "CONSENT FORM", *text.split("\n"))
+    assert name in values["investigator"].value
+
+
+def test_executive_researchers_are_not_the_investigator():
+    values = read(
+        "informed-consent-form", "CONSENT FORM", "Responsible researcher: Dr. Ann Brandt",
+        "Executive researchers: S. Postma",
+    )  # fmt: skip
+    assert is_same_person(values["investigator"].value, "Ann Brandt")
+
+
+def test_a_letter_is_to_its_addressee_and_not_to_the_person_to_contact():
+    values = read(
+        "irb-changes-requested", *HEAD, "TO: Monique Dell", "",
+        "If you have questions, contact Bernadette Kohl.",
+    )  # fmt: skip
+    assert values["investigator"].value == "Monique Dell"
+
+
+def test_the_officer_before_a_committee_is_no_part_of_its_name():
+    values = read(
+        "irb-approval", "MEMORANDUM", "FROM: Ann Brandt, Chair, Northfield Ethics Committee"
+    )
+    assert values["irb_name"].value == "Northfield Ethics Committee"
+
+
+def test_a_note_beside_a_course_is_not_its_name():
+    values = read(
+        "gcp-certificate", "Has completed the following course:",
+        "Not valid for renewal of certification through CME.",
+    )  # fmt: skip
+    assert "course" not in values
+
+
+def test_capital_letters_behind_a_degree_are_another_degree():
+    assert is_same_person("Ann Brandt, MD, FPCP, FPSEDM", "Ann Brandt")
+    assert not is_same_person("ANN BRANDT", "ANN KELLER")
