@@ -30,19 +30,19 @@ WAKEUP_LIFETIME = timedelta(minutes=15)
 def work_shift() -> str:
     """Work on the chunks that are due, and return what the shift did, for the pages of django-q2.
 
-    Ends the worker if it received SIGTERM meanwhile.
+    Ends the worker if it received SIGTERM or lost its parent meanwhile, also if the shift fails.
 
     A CancelledError that left the task would kill the worker silently, because it is not an
     Exception.
     """
-    with _own_connections(), worker_presence.mark_busy():
-        try:
+    try:
+        with _own_connections(), worker_presence.mark_busy():
             report = shift.work_shift()
-        except asyncio.CancelledError as error:
-            if not drain.is_asked_to_leave():
-                raise RuntimeError("the shift was cancelled") from error
-    if drain.is_asked_to_leave():
-        raise SystemExit(128 + signal.SIGTERM)  # the exit code of a shell for SIGTERM
+    except asyncio.CancelledError as error:
+        raise RuntimeError("the shift was cancelled") from error
+    finally:
+        if drain.is_asked_to_leave():
+            raise SystemExit(128 + signal.SIGTERM)  # the exit code of a shell for SIGTERM
     return str(report)
 
 

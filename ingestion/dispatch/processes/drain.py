@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ingestion.dispatch.processes import parent_death
 from ingestion.dispatch.processes.parent_death import ORPHANED
 
 # The value is shared without a lock, because a signal handler sets it.
@@ -32,8 +33,11 @@ def is_draining() -> bool:
 
 
 def is_asked_to_leave() -> bool:
-    """Return whether this worker itself received SIGTERM, so that it ends after its shift."""
-    return _signals > 0
+    """Return whether this worker ends after its shift: it received SIGTERM, or lost its parent.
+
+    A signal that arrives when the shift has just ended may be lost, so the parent is looked up too.
+    """
+    return _signals > 0 or parent_death.is_orphaned()
 
 
 @contextmanager

@@ -15,6 +15,7 @@ ORPHANED = signal.SIGHUP
 
 _libc = ctypes.CDLL(None)
 _parent = 0  # the id of the process that is about to fork
+_own_parent = 0  # the id of the process that forked this one; 0: another program started it
 _role = ""  # the name of the next child
 
 
@@ -45,12 +46,19 @@ def tie_forked_processes() -> None:
         _parent = os.getpid()
 
     def tie_to_parent() -> None:
+        global _own_parent  # noqa: PLW0603 - as above
+        _own_parent = _parent
         if _role:
             name_process(_role)
         signal_on_parent_death(_parent)
 
     signal.signal(ORPHANED, signal.SIG_DFL)  # nohup ignores it, and forks inherit that
     os.register_at_fork(before=remember_parent, after_in_child=tie_to_parent)
+
+
+def is_orphaned() -> bool:
+    """Return whether the process that forked this one has ended."""
+    return _own_parent > 0 and os.getppid() != _own_parent
 
 
 def name_next_child(role: str) -> None:

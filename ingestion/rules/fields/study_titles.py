@@ -163,6 +163,7 @@ _CAPTION_IN_TWO_LINES = re.compile(
 _SPLIT_CAPTION = re.compile(r"(?i)^(?:investigator|researcher|applicant)\w*\W*:")
 _NEXT_CAPTION = re.compile(
     r"(?i)^(?!\()\W*(?:(?-i:(?![a-z]))[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b"
+    r"|(?:prezad|estimad|caro|cara|gentil|sehr geehrt|geachte|ch[e\u00e8]re? |szanown)"
     r"|thank\b|you are\b|we are\b"
     r"|page \d|please\b|introduction|purpose|summary|key information|the (?:above|following"
     r"|committee|board|irb|ethics|research ethics)\b|on behalf\b|based on\b"
