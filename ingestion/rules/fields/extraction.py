@@ -17,7 +17,7 @@ from ingestion.rules.fields import course_names, dates, study_titles
 from ingestion.rules.fields.candidates import Candidate, Choice, choose_together
 from ingestion.rules.fields.competing_values import doubt_values
 from ingestion.rules.fields.joined_candidates import add_repetitions, join_candidates
-from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.persons import names, person_names
 from ingestion.rules.fields.searches.all_searches import SEARCHES
 from ingestion.rules.fields.searches.found_values import FoundValue, add_found, key_of
 from ingestion.rules.fields.searches.head_searches import search_letter_head
@@ -181,10 +181,13 @@ def _without_decoration(found: FoundValue) -> FoundValue:
 def _clean_results(results: Iterable[FoundValue], spec: FieldSpec) -> Iterable[FoundValue]:
     """Return titles and the names of courses without the words around them.
 
-    The name of who signs a certificate may stand above "Director of Training".
+    The name of who signs a certificate may stand above "Director of Training". At the caption of an
+    institution, such as "Site", there may be a number.
     """
     if spec.is_title:
         return map(_without_decoration, results)
+    if spec.is_institution:
+        return (each for each in results if names.may_be_institution(each.value.value))
     if not spec.line_with:
         return results
     return (

@@ -161,6 +161,10 @@ _CAPTION_IN_TWO_LINES = re.compile(
     r"(?i)^(?:co-?)?(?:principal|lead|chief|responsible|faculty|academic|name of)\s+\w+(?: \w+)?:"
 )
 _SPLIT_CAPTION = re.compile(r"(?i)^(?:investigator|researcher|applicant)\w*\W*:")
+_CAPTION_OF_STUDY = re.compile(
+    r"(?i)^\W*(?:(?:principal|co-?|lead|chief|student)\s?)?(?:investigator|researcher|sponsor|protocol"
+    r"|irb|version|department|institution|site|location)\b[^:]{0,30}:"
+)
 _NEXT_CAPTION = re.compile(
     r"(?i)^(?!\()\W*(?:(?-i:(?![a-z]))[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b"
     r"|(?:prezad|estimad|caro|cara|gentil|sehr geehrt|geachte|ch[e\u00e8]re? |szanown)"
@@ -281,12 +285,10 @@ def continue_title(first: str, below: Sequence[str]) -> str:
         has_open_quote = sum(last.count(sign) for sign in '\u201c"') % 2 == 1
         is_open = has_open_quote or _OPEN_WORD.search(last) is not None
         ended = last.endswith((".", "?", "!", "\u201d", '"'))
-        if not plain or (_NEXT_CAPTION.match(plain) and not is_open):
+        if not plain or (not has_open_quote and _begins_caption(plain, after, is_open=is_open)):
             break
         if plain.isupper() and not first.isupper() and len(plain.split()) > 1:
             break  # a heading
-        if _CAPTION_IN_TWO_LINES.match(f"{plain} {after.strip()}"):
-            break
         wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
         wraps = wraps or _CONTINUES.match(plain) is not None
         wraps = wraps or (first.isupper() and _CONTINUES_IN_CAPITALS.match(plain) is not None)
@@ -299,6 +301,16 @@ def continue_title(first: str, below: Sequence[str]) -> str:
     if _SPLIT_CAPTION.match(next(iter(below[len(lines) - 1 :]), "").strip()):
         whole = _CAPTION_START.sub("", whole)
     return whole[:_MAX_LENGTH]
+
+
+def _begins_caption(line: str, after: str, *, is_open: bool) -> bool:
+    """Return whether a line has the next caption. Its text may go on in the line `after` it.
+
+    Behind a word such as "of", a colon may be a part of the title (`is_open`).
+    """
+    pattern = _CAPTION_OF_STUDY if is_open else _NEXT_CAPTION
+    is_caption = pattern.match(line) or _CAPTION_IN_TWO_LINES.match(f"{line} {after.strip()}")
+    return is_caption is not None
 
 
 def begins_paragraph(line: str, before: str) -> bool:

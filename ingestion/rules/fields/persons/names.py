@@ -61,6 +61,7 @@ _ACCENTED = re.compile("[à-åè-ïò-öø-ü]")
 _UMLAUT_E = re.compile(r"(?<=[aou])e")  # German writes "ue" where "ü" is not available
 # Registration numbers of IRBs, assurances (FWA), organisations (IORG) and laboratories (CLIA).
 _REGISTRATION_NUMBER = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
+_DIGIT, _LONG_WORD = re.compile(r"\d"), re.compile(r"[^\W\d_]{3,}")
 _BETWEEN_WORDS = re.compile(r"[\s,;/()]+")
 _ABBREVIATION = re.compile(r"[A-Z]{3,7}")
 _SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."
@@ -122,6 +123,11 @@ def is_same_institution(one: str, other: str) -> bool:
         return True
     fewer, more = sorted((_distinctive_words(one), _distinctive_words(other)), key=len)
     return fewer <= more
+
+
+def may_be_institution(text: str) -> bool:
+    """Return whether a text is no number and no room, as "1001" and "Room 5" are."""
+    return not _DIGIT.search(text) or len(_LONG_WORD.findall(text)) > 1
 
 
 def names_institution(text: str) -> bool:

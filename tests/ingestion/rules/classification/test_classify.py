@@ -29,6 +29,7 @@ def test_misread_titles_are_recognised_if_nothing_else_was_found():
     assert classify(make_reading(page)).fit is TypeMatch.UNRECOGNIZED
     lines = [*page.text.splitlines(), "form FDA 1572", "FOOD AND DRUG ADMINISTRATION"]
     lines += ["I agree to personally conduct or supervise the described investigations."]
+    lines += ["Name and address of the clinical research facilities", "Names of subinvestigators"]
     scan = make_page(*lines, "Names of the clinical laboratory facility", source=TextSource.OCR)
     assert classify(make_reading(scan)).slug == "form-fda-1572"
 

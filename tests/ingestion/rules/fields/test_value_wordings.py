@@ -790,3 +790,21 @@ def test_a_note_beside_a_course_is_not_its_name():
 def test_capital_letters_behind_a_degree_are_another_degree():
     assert is_same_person("Ann Brandt, MD, FPCP, FPSEDM", "Ann Brandt")
     assert not is_same_person("ANN BRANDT", "ANN KELLER")
+
+
+@pytest.mark.parametrize("text", ["Site: 1001", "Study site: Room 5"])
+def test_the_number_of_a_site_is_no_institution(text):
+    assert "institution" not in read("informed-consent-form", "CONSENT FORM", text)
+
+
+def test_the_site_of_a_trial_is_the_institution():
+    values = read(
+        "informed-consent-form", "CONSENT FORM", "SITE: Northfield Research, 12 Mill Street"
+    )
+    assert "Northfield Research" in values["institution"].value
+
+
+def test_a_title_that_ends_with_a_preposition_does_not_go_on_with_the_next_caption():
+    values = read("irb-approval", *HEAD, "Title: The sleep that nurses dream of",
+                  "Principal Investigator: Ann Brandt")  # fmt: skip
+    assert values["title"].value == "The sleep that nurses dream of"
