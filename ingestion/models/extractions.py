@@ -104,8 +104,8 @@ class Extraction(models.Model):
         values = []
         for field in self.fields:
             named = {name: field[name] for name in _VALUE_NAMES}
-            readings = tuple(field.get("readings", ()))
-            values.append(FieldValue(**named, day=find_day(field["value"]), readings=readings))
+            day, readings = find_day(field["name"], field["value"]), field.get("readings", ())
+            values.append(FieldValue(**named, day=day, readings=tuple(readings)))
         return tuple(values)
 
     @property

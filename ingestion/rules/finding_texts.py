@@ -323,10 +323,8 @@ def _format_fact(name: str, value: str | int) -> str:
         return str(value)
     if name in _TRANSLATED_FACTS:
         return gettext(value)
-    day = None if name in _QUOTED_FACTS else find_day(value)
+    day = None if name in _QUOTED_FACTS else find_day(name, value)
     if day is None:
         return value
     month = f"{gettext(f'{day:%B}')} {day.year}"
-    if value == day.isoformat():
-        return f"{day.day} {month}"
-    return month if name.endswith("date") else value  # or a number with the form of a month
+    return f"{day.day} {month}" if value == day.isoformat() else month

@@ -79,7 +79,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
         return replace(page, is_blank=not page.text)
     budget = TimeBudget(seconds)
     try:
-        passes = PagePasses(variant, engine, seconds, languages, expected)
+        passes = PagePasses(variant, engine, budget, languages, expected)
         best = passes.read()
         engine = passes.engine
     except OcrFailed as error:

@@ -137,22 +137,23 @@ class PagePasses:
         self,
         variant: PageVariant,
         engine: Engine,
-        seconds: float,
+        budget: TimeBudget,
         languages: LanguageEngines | None,
         expected: str,
     ) -> None:
         self.engine, self.found = engine, FoundLanguage(UNKNOWN)
-        self._variant, self._seconds = variant, seconds
+        self._variant, self._budget = variant, budget
         self._languages, self._current = languages, expected
-        self._budget = TimeBudget(seconds)
 
     def read(self) -> OcrPass:
         """Return the best of all passes. Raises OcrFailed if the first pass fails."""
         try:
-            first = _run_pass(self._variant, self.engine, self._seconds * FIRST_PASS_TIME_SHARE)
+            first = _run_pass(
+                self._variant, self.engine, self._budget.seconds * FIRST_PASS_TIME_SHARE
+            )
         except OcrTimeout:
             low = self._variant.at_low_resolution()
-            seconds = self._seconds * (1 - FIRST_PASS_TIME_SHARE)
+            seconds = self._budget.seconds * (1 - FIRST_PASS_TIME_SHARE)
             first = _run_pass(low, self.engine, seconds, may_enlarge=False)
         passes = [first]
         if self._languages:
@@ -160,7 +161,7 @@ class PagePasses:
             if not self.found.language:
                 passes = [self._try_scripts(first, self._languages)]
         for other in _other_variants(self._variant, passes):
-            if self._budget.remaining < self._seconds * MIN_RETRY_TIME_SHARE:
+            if self._budget.remaining < self._budget.seconds * MIN_RETRY_TIME_SHARE:
                 break
             try:
                 passes.append(_run_pass(other, self.engine, self._budget.remaining))

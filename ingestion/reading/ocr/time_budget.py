@@ -12,6 +12,7 @@ class TimeBudget:
 
     def __init__(self, seconds: float) -> None:
         """`seconds` is the processor time for the page, from now on."""
+        self.seconds = seconds
         self._end = _used_seconds() + seconds
 
     @property

@@ -40,9 +40,14 @@ def find_months(text: str) -> Iterator[WrittenMonth]:
             yield WrittenMonth(match[0], *match.span(), f"{match['year']}-{number:02d}")
 
 
-def find_day(value: str) -> date | None:
-    """Return the day of the value of a date, and the first day of a month; None for other texts."""
+def find_day(name: str, value: str) -> date | None:
+    """Return the day of the value of a field or a fact, and the first day of a month; or None.
+
+    The number of a study may have the form of a month, so the name has to say that it is a date.
+    """
     match = _VALUE.fullmatch(value)
+    if match is None or not (match[3] or name.endswith("date")):
+        return None
     with suppress(ValueError):
-        return date(int(match[1]), int(match[2]), int(match[3] or 1)) if match else None
+        return date(int(match[1]), int(match[2]), int(match[3] or 1))
     return None

@@ -110,7 +110,7 @@ def search_months(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
                 if role is None or role.value not in spec.roles:
                     continue
                 value = text_readings.value_of_text(page, spec, written.raw)
-                value = replace(value, value=written.value, day=find_day(written.value))
+                value = replace(value, value=written.value, day=find_day(spec.name, written.value))
                 yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_ROLES)
 
 

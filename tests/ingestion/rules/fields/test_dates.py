@@ -105,10 +105,14 @@ def test_the_month_of_a_whole_date_is_not_read_by_itself(written):
 
 @given(ANY_DAY)
 def test_the_value_of_a_date_or_a_month_has_a_day(day):
-    assert month_dates.find_day(day.isoformat()) == day
-    assert month_dates.find_day(f"{day:%Y-%m}") == day.replace(day=1)
+    assert month_dates.find_day("document_date", day.isoformat()) == day
+    assert month_dates.find_day("document_date", f"{day:%Y-%m}") == day.replace(day=1)
 
 
 @pytest.mark.parametrize("value", ["2023-13", "2023-02-30", "SLX-301", ""])
 def test_other_texts_have_no_day(value):
-    assert month_dates.find_day(value) is None
+    assert month_dates.find_day("document_date", value) is None
+
+
+def test_a_number_with_the_form_of_a_month_has_no_day():
+    assert month_dates.find_day("protocol_number", "2021-07") is None
