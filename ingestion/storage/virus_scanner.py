@@ -17,6 +17,7 @@ from django.conf import settings
 from ingestion.core.errors import ScannerUnavailable
 
 CHUNK_BYTES = 1 << 18  # bytes of the file that are sent at a time
+_CLOSED = "it closed the connection, as it does if a file exceeds its StreamMaxLength"
 
 
 class VirusScanner(Protocol):
@@ -63,8 +64,7 @@ class ClamdScanner:
             return ""
         if found.endswith(" FOUND"):
             return found.removesuffix(" FOUND")
-        # clamd closes the connection if a file exceeds its StreamMaxLength, usually with a reason.
-        raise ScannerUnavailable(f"clamd did not scan it: {response!r}")
+        raise ScannerUnavailable(f"clamd did not scan it: {response or _CLOSED}")
 
     @asynccontextmanager
     async def _connect(
@@ -95,6 +95,8 @@ async def _send_file(path: Path, reader: asyncio.StreamReader, writer: asyncio.S
         return (await response).rstrip(b"\0").decode(errors="replace")
     except asyncio.IncompleteReadError as error:
         return error.partial.decode(errors="replace")
+    except ConnectionError:  # a response that was not read yet is lost with the connection
+        return ""
     finally:
         response.cancel()
 
