@@ -6,6 +6,7 @@ Python's signal handlers do not run while C code works, and under a forkserver P
 watches the forkserver instead of the owner. This module reads /proc, so it needs Linux.
 """
 
+import ctypes
 import gc
 import logging
 import logging.config
@@ -27,6 +28,7 @@ from ingestion.reading.reading_stages import open_work_note
 
 OWNER_CHECK_SECONDS = 1.0  # between two checks whether the owner is alive
 ALLOCATIONS_PER_COLLECTION = 50_000  # of objects, a few megabytes
+M_ARENA_MAX = -8  # of mallopt(3)
 # Our own results report what these libraries log about a file.
 MUTED_LOGGERS = ("pikepdf", "pypdf", "pypdfium2", "pyhanko", "pyhanko_certvalidator")
 
@@ -66,6 +68,7 @@ def initialise_child(
     if log_config:
         logging.config.dictConfig(dict(log_config))
     os.setsid()
+    use_one_heap()
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner handles Ctrl-C
@@ -84,6 +87,15 @@ def initialise_child(
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     Finalize(None, _remove_orphaned_scratch, args=(owner, scratch), exitpriority=0)
     threading.Thread(target=_watch, args=(owner, scratch), name="watch", daemon=True).start()
+
+
+def use_one_heap() -> None:
+    """Let all threads of this process share one heap, for example in a process that reads pages.
+
+    Another heap for each thread takes up to 128 MB of its address space, and memory that one
+    thread releases would not serve the others.
+    """
+    ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def configure_garbage_collection() -> None:

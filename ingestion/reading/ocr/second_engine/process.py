@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ingestion.reading.images.render import GreyArray
+from ingestion.reading.process_limits import use_one_heap
 
 from .launch import SOCKET_NAME, prepare_folder, take_lock
 from .protocol import MAX_PIXELS, MAX_REQUEST_BYTES, READY, LineWord, PageRequest, PageResponse
@@ -29,7 +30,6 @@ from .protocol import MAX_PIXELS, MAX_REQUEST_BYTES, READY, LineWord, PageReques
 PACKAGE = "rapidocr"
 IDLE_SECONDS = 600.0
 WAITING_CLIENTS = 64
-M_ARENA_MAX = -8  # of mallopt(3): with one heap, a page takes no more memory than it needs
 CLIENT_SECONDS = 10  # that a client may let the engine wait for its bytes
 _TIME_LIMIT = struct.pack("ll", CLIENT_SECONDS, 0)  # a timeval, as socket(7) requires
 MODELS = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")  # in the wheel
@@ -101,7 +101,7 @@ def serve(folder: Path, idle_seconds: float = IDLE_SECONDS) -> None:
         listener.bind(str(path))
         listener.listen(WAITING_CLIENTS)  # clients wait while the models are loaded
         listener.settimeout(idle_seconds)
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+        use_one_heap()
         engine = RapidOcr()
         gc.freeze()
         with suppress(TimeoutError):
