@@ -102,6 +102,44 @@ LETTERS = [
         ),
     ),
     (
+        "irb-continuing-review",
+        ("Institutional Review Board", "CERTIFICATE OF APPROVAL", "(Continuing Review)"),
+        (
+            "Study title: A study of oral iron",
+            "Document reviewed: continuing review report of 12 October 2026",
+            "Date of approval: 3 November 2026. Approval expire date: 2 November 2027.",
+        ),
+    ),
+    (
+        "irb-continuing-review",
+        ("Research Ethics Committee", "CERTIFICATE OF APPROVAL", "(2nd Renewal)"),
+        ("The committee has approved the renewal.", "Date of approval: 3 November 2026"),
+    ),
+    (
+        "irb-continuing-review",
+        (*AMERICAN, "Subject: Scheduled Continuing Review [CR0041] Approved for [HS0077]"),
+        (
+            "The IRB has reviewed and approved the scheduled continuing review that was submitted.",
+            "Current approval period: 3 November 2026 to 2 November 2027",
+        ),
+    ),
+    (
+        "irb-amendment-approval",
+        (*AUSTRALIAN, "Variation: Amendment 3, submitted 12 October 2026"),
+        (
+            "Thank you for submitting the request for variation above.",
+            "I am pleased to advise that ethical approval has been granted for the change.",
+        ),
+    ),
+    (
+        "irb-amendment-approval",
+        ("Domain Specific Review Board", "APPROVAL OF AMENDMENT", "Dear Dr Teague"),
+        (
+            "The board has approved the amendment to the above research project.",
+            "The approval date for the amendment is 3 November 2026.",
+        ),
+    ),
+    (
         "irb-acknowledgement",
         (*AMERICAN, "Subject: Acknowledgement of Safety Report"),
         ("The IRB acknowledges receipt of the following report.", "No further action is needed."),
