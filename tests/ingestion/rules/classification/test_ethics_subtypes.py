@@ -124,6 +124,30 @@ LETTERS = [
         ),
     ),
     (
+        "irb-continuing-review",
+        (*AMERICAN, "Submission type: Continuing Review/Progress Report", "Action: APPROVED"),
+        (
+            "Thank you for your submission of Continuing Review/Progress Report materials.",
+            "The IRB has approved your submission. Approval date: 3 November 2026",
+        ),
+    ),
+    (
+        "irb-approval",  # a revision of the first submission
+        (*AMERICAN, "Submission type: Revision", "Action: APPROVED"),
+        (
+            "Thank you for your submission of Revision materials for this project.",
+            "The IRB has approved your submission. Approval date: 3 November 2026",
+        ),
+    ),
+    (
+        "irb-amendment-approval",
+        (*AMERICAN, "Re: HREC reference 512/2026"),
+        (
+            "Thank you for your letter and the amendment form dated 12 October 2026.",
+            "The committee has approved the following amendments: two more schools.",
+        ),
+    ),
+    (
         "irb-amendment-approval",
         (*AUSTRALIAN, "Variation: Amendment 3, submitted 12 October 2026"),
         (
