@@ -14,6 +14,7 @@ from datetime import timedelta
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import course_names, dates, study_titles
+from ingestion.rules.fields.broken_words import join_broken_words
 from ingestion.rules.fields.candidates import Candidate, Choice, choose_together
 from ingestion.rules.fields.competing_values import doubt_values
 from ingestion.rules.fields.joined_candidates import add_repetitions, join_candidates
@@ -63,7 +64,8 @@ def read_fields(
     `names`, only these fields are searched, and all dates if one of them is a date.
     """
     order = find_month_first(reading, kind, month_first)
-    document = SearchedDocument(without_superseded_cells(reading), kind, order)
+    plain = join_broken_words(without_superseded_cells(reading))
+    document = SearchedDocument(plain, kind, order)
     lists: dict[str, FieldValue] = {}
     found: dict[str, dict[str, FoundValue]] = {}
     for spec in _select_fields(kind, names):
