@@ -30,6 +30,7 @@ _NUMBER = re.compile(
     r"(?![\w@%]|[.,]\d)"
 )
 _WITH_LETTER = re.compile(r"\d ?\([a-z]{1,3}\)")  # as in "ABC 4 (k) 03/12/18", which is no date
+_CODE_WITH_DATE = re.compile(r"(?:[A-Z]{2,}[-/]){2}\d")  # as in "ABC-HUM-23.09.17"
 _CODE = re.compile(r"(?<![\w./-])(?=[\w./-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
 _SIGN = re.compile(
     r"(?i)(?:\#|\bn(?:[o\u00ba\u00b0]\b\.?|\.(?=\s))|\bdnr\b\.?|\bcaae\b|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
@@ -116,7 +117,8 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
         examined += 1
         start, end = match.span("number")
         is_date = any(first < end and start < last for first, last in taken)
-        if (is_date and not _WITH_LETTER.search(number)) or _TIME.fullmatch(number):
+        is_date = is_date and not (_WITH_LETTER.search(number) or _CODE_WITH_DATE.match(number))
+        if is_date or _TIME.fullmatch(number):
             continue
         rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)

@@ -113,6 +113,8 @@ def parse_value(
     match = _compile_value(pattern_of(spec)).match(text)
     if match is None or (spec.kind == "number" and _is_no_number(text, match)):
         return None
+    if spec.is_study_number and not any(sign.isdigit() for sign in match["value"]):
+        return None  # the first word of a number in several words
     value, start, end = match["value"].strip(" ,;"), match.start("value"), match.end("value")
     confidence = 100.0
     if is_scan:
