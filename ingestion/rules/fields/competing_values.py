@@ -34,9 +34,12 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
     """Leave one way to each value that may be another one, or not the whole value."""
     if spec.roles[:2] == _BEGINNING_AND_ISSUE:
         _prefer_beginning(document, spec, found)
+    if spec.roles[:1] == (DateRole.COMPLETION.value,):
+        _prefer_completion(document, found)
     if spec.is_reference:
         _prefer_captioned_number(document, spec, found)
         _doubt_references(found)
+        _doubt_parts(found)
     if spec.is_investigator:
         _prefer_lead(document, spec, found)
     for key, each in found.items():
@@ -79,6 +82,19 @@ def _prefer_beginning(
         add_found(found, each)
     for key in behind:
         found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _prefer_completion(document: SearchedDocument, found: dict[str, FoundValue]) -> None:
+    """Put the day on which a certificate was issued behind that of the course, and doubt it."""
+    roles: dict[str, set[DateRole]] = {}
+    for page in document.reading.pages:
+        for dated in document.dates_of(page):
+            roles.setdefault(dated.value.value, set()).add(dated.role)
+    if not any(DateRole.COMPLETION in roles.get(each.value.value, ()) for each in found.values()):
+        return
+    for key, each in found.items():
+        if roles.get(each.value.value) == {DateRole.ISSUE}:
+            found[key] = replace(each.with_best_way(), rank=RANK_OF_SENTENCES)
 
 
 def _prefer_captioned_number(
@@ -148,6 +164,16 @@ def _doubt_references(found: dict[str, FoundValue]) -> None:
     longest = [text for text in texts if not any(_is_part(text, other) for other in texts)]
     for key in own if len(longest) > 1 else ():
         found[key] = found[key].with_best_way()
+
+
+def _doubt_parts(found: dict[str, FoundValue]) -> None:
+    """Put the parts of a number such as "12 / 34" behind the whole number, and doubt both."""
+    whole = [each.value.value for each in found.values() if " / " in each.value.value]
+    for key, each in found.items() if whole else ():
+        if any(each.value.value in text.split(" / ") for text in whole):
+            found[key] = replace(each.with_best_way(), rank=RANK_OF_SENTENCES + each.rank)
+        elif each.value.value in whole:
+            found[key] = each.with_best_way()
 
 
 def _is_part(number: str, other: str) -> bool:

@@ -44,37 +44,54 @@ _OTHER_DEADLINE = (
     r"|respon(?:d|se)|repl(?:y|ies)|resubmi(?:t|ssion))\b"
     r"[^.;:\d]{0,60}?\b(?:due|no later than|before|until|deadline)\b"
 )
+# The blank form or the document that the document was made from, up to its own edition. A consent
+# form is no blank form.
+_OTHER_EDITION = (
+    r"based\son\b[^\n;]{0,30}?\b(?:master|template|version|v\.?\s?\d)[^\n;]{0,40}"
+    r"|(?<!in line with )templates?\b[^\n;]{0,40}"
+    r"|(?:short|standard|blank)\sform\b[^\n;]{0,20}"
+    r"|(?<!consent\s)(?<!information\s)form\s(?:no\.?\s)?(?!v\.?\d)[\w.-]*\d[\w.-]*\b[^\n;]{0,40}"
+    r"\b(?:effectiv\w*|eff|rev|revised|version|ver|v\.?\s?\d+)\b"
+)
+_OTHER_EDITION_BEFORE = re.compile(rf"(?i)(?<!\w)(?:{_OTHER_EDITION})[^\n;.]{{0,20}}$")
+# The numbered permission of an authority.
+_OTHER_PERMISSION = (
+    r"(?:permission|registration|licen[cs]e|notification)\s(?:letter\s)?(?:no|nr|number|ref)\b\.?"
+    r"\s?:?\s?\S*\d\S*,?\s(?:dated|dt|of)\b"
+)
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
     DateRole.SIGNATURE: r"sign(?:ed|ature)(?!\s(?:the|this)\b)|certified by",
     DateRole.OTHER: r"born|birth|dob|printed|print date|generated|visit|accessed"
     r"|(?:results?|status|information|verified|verification|search)\s(?:\w+\s)?as of"
-    r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|original version"
+    r"|retrieved|enrol|omb\b"
+    r"|(?<!consent )(?<!information )form (?:date|approved|version)|copyright|original version"
     r"|(?:previous|prior(?! to\b))(?:ly)?"
     r"(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb|study)\b){0,4}"
     r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
     r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
     r"|(?:next|ratifying|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting"
-    rf"|{_OTHER_DEADLINE}",
+    rf"|{_OTHER_DEADLINE}|{_OTHER_EDITION}|{_OTHER_PERMISSION}",
     DateRole.EARLIER: r"(?:first\s|(?:original|initial|last|earlier|most recent)(?:ly)?\s"
     rf"{_WORDS_OF_EARLIER}{{0,4}})"
     r"(?:approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt|renew|review"
     r"|opinion|accept|permission|authori[sz]|issu|register|registration|licen[cs])"
     r"|(?:study|project|trial)(?:,?\s(?:which|that)\s(?:\w+\s){0,3}|\sitself\s(?:was\s)?"
     r"|\s(?:was|had\sbeen)\s)approved",
-    DateRole.END: r"expir|exp\.|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
+    DateRole.END: r"end date (?:given )?(?:in|of) (?:your|the) (?:application|proposal|form)"
+    r"|expir|exp\.|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
     r"|(?:before|prior to)\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
     r"|ceas(?:e|ing)|runs?\sout|beyond\b"
     r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|closure|clos(?:e|ing)"
-    r"|good for"
+    r"|good for|void (?:after|from)\b|still\s(?:\w+\s){1,4}(?:on|after)\b"
     r"|renewal(?!\s(?:was\s)?(?:approv|grant))"
     r"|terminat|not (?:\w+ )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:ved|pt)|response|respond|applied"
     r"|request(?:ed)?\b(?!\s(?:(?:was|is|has been)\s)?(?:approv|grant|accept))"
     r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
-    DateRole.VERSION: r"version|v\.?\d[\d.]*(?!\w)|revis|draft|sheet|edition"
+    DateRole.VERSION: r"version|v\.?\s?\d[\d.]*(?![^\W_])|ver\b|rev\b|revis|draft|sheet|edition"
     r"|(?:protocol|form) dated"
     r"|amendment \d+ dated|updated|modified|prepared|compiled|current as of",
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
@@ -88,11 +105,12 @@ _WORDS: dict[DateRole, str] = {
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
     r"|unobjectionable|no objections?\b|harmless"
     r"|certif(?!icate\b)|endors|permission|permitted|authori[sz]|renewed"
-    r"|opinion|ratif|sanction",
+    r"|opinion|positive (?:advice|decision|vote)|ratif|sanction",
     DateRole.DECISION: r"(?:event|status)\sdate|determin|decision|decided|outcome|accept"
-    r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
+    r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b"
+    r"|vote (?:of|dated|(?:was|has been) (?:given|issued|passed|taken))\b",
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
-    r"|(?:placed|presented|brought) before",
+    r"|examined by|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"accreditation date|date of accreditation|accredited (?:on|from|since)\b"
     r"|effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
     r"|with effect|in force|valid(?:ity)?\b|(?:period|term) of|period(?=\W*$)"
@@ -107,11 +125,12 @@ _ROLE_WORD = re.compile(
 _WHOLE_ROLE_WORD = re.compile(rf"{_ROLE_WORD.pattern}\w*")
 _CLAUSE_LENGTH = 140  # characters before a date in which its words are searched
 _AFTER_LENGTH = 80  # characters after a date at the beginning of its sentence
+_LONG_AFTER_LENGTH = 130  # the same if "on" stands before the date
 _MAX_CAPTION_WORDS = 7
 _MAX_SLASHED_CAPTION = 60  # characters
 # A sentence ends, or a paragraph does. An abbreviation such as "No." ends none.
 _SENTENCE_END = re.compile(r"(?<!\b[Nn]o)(?<!\bDr)(?<!\bSt)[.;?!](?=\s+[^\W\d_a-z])|\n\s*\n")
-_RANGE = re.compile(r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014])\s*$")
+_RANGE = re.compile(r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014~\u301c\uff5e])\s*$")
 _UP_TO = re.compile(r"(?i)\bto\s*:?\s*$")
 _DAYS_BEFORE = re.compile(
     r"(?i)(?:\bfrom\s+)?\b\d{1,2}(?:st|nd|rd|th)?\s*(?:to|and|&|till|[-\u2013])\s*$"
@@ -124,9 +143,12 @@ _FIRST_DAY_BEFORE = re.compile(
 )
 _TIME_OF_DAY = re.compile(r"(?i)^,?\s*(?:at\s+)?\d{1,2}[:.]\d\d")
 _CODE = re.compile(r"\S*\d\S*")  # the value of another caption in the line
-_ON_LENGTH = 12  # characters before a date in which a line with only "on" is searched
+_STAMP_LENGTH = 40  # characters before the date of a stamp
+_ON_LENGTH = 18  # characters before a date in which a line with only "on" is searched
 _TIME_LENGTH = 12  # characters after a date in which its time of day begins
-_ONLY_ON = re.compile(r"(?i)\n\W*(?:on|dated?)\W*$")
+_ONLY_ON = re.compile(
+    r"(?i)\n\W*(?:on|dated?)\W*(?:\d{1,2}(?:st|nd|rd|th)?\s*(?:to|and|&|[-\u2013])\s*)?$"
+)
 _GOES_ON = re.compile(
     r"(?i)(?:\b(?:on|of|the|from|until|till|to|by|dated?|and|is|was|at|in|for)|[:,-])\s*$"
 )
@@ -146,8 +168,9 @@ _OPEN_LINE = re.compile(
 # What ends other than the approval of a study, in the sentence of a date.
 _OTHER_VALIDITY = re.compile(
     r"(?i)\b(?:training|insurance|polic(?:y|ies)|indemnity|licen[cs]e|contract|agreement|password"
-    r"|credentials?|registration|clock|grant|funding|recordings?|(?<!collect )data|link)\b"
-    r"[^.;:\n]{0,50}$"
+    r"|credentials?|registration|accredit(?:ed|ation)|clock|grant|funding|recordings?"
+    r"|(?<!collect )(?<!collecting )data|link)\b"
+    r"(?:\b[Nn]o\.|[^.;:\n]){0,50}$"
 )
 _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 _MAX_QUALIFIERS = 5  # words before a caption that may change its role
@@ -159,6 +182,10 @@ _DECIDES_THERE = re.compile(
 )
 _AGAIN = re.compile(r"(?i)^,?\s*and\s+(?:again|finally|then)\s+on\s*$")
 _ATTENDANCE = re.compile(r"(?i)\b(?:who\swere\spresent|present\sat\sthe|minutes)\b")
+_IN_COMMAS = re.compile(r"(?i),\s+on\s+(?:the\s+)?$")
+_ON = re.compile(r"\bOn\s+(?:the\s+)?$")
+_PLACE = re.compile(r"[^\W\d_][\w .'-]{1,30},\s*")
+_STAMP = re.compile(r"(?<!NOT )(?<!DIS)\bAPPROVED\W*\n\W*(?i:date|dated|on)\W*$")
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
     r"(?:\w+ed|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"
@@ -239,7 +266,7 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     role = _role_of_clause(clause, is_caption=is_caption)
     if role in _OPEN_ROLES and _UP_TO.search(clause):
         role = DateRole.END  # "approval continues to 30 June"
-    following = text[written.end : written.end + _AFTER_LENGTH]
+    following = _text_behind(text, written)
     if role in _OF_COMMITTEE:
         role = _role_of_event(role, clause, following)
     # The date of a printout stands at the very beginning of a page.
@@ -247,8 +274,42 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     is_at_start = _BETWEEN.match(own_line if own_line.strip() else clause) is not None
     if not is_stamp and role in {None, DateRole.ISSUE} and is_at_start:
         role = _role_after(following) or role
+    role = (
+        _role_in_commas(text, written, following)
+        or _role_behind_place(role, own_line)
+        or _role_in_stamp(text, written)
+    )
     is_caption = is_caption and not _has_other_words(clause)
     return DatedRole(written, role, is_caption, is_alone and not is_caption)
+
+
+def _text_behind(text: str, written: WrittenDate) -> str:
+    """Return the text behind a date that may show its role."""
+    is_on = _ON.search(text, max(0, written.start - _ON_LENGTH), written.start) is not None
+    return text[written.end : written.end + (_LONG_AFTER_LENGTH if is_on else _AFTER_LENGTH)]
+
+
+def _role_in_commas(text: str, written: WrittenDate, following: str) -> DateRole | None:
+    """Return what a committee did on a date within a sentence, or None.
+
+    As in "The Board has, on 3 May, approved the study".
+    """
+    before = text[max(0, written.start - _ON_LENGTH) : written.start]
+    if not following.startswith(",") or not _IN_COMMAS.search(before):
+        return None
+    role = _role_after(following)
+    return role if role in _OF_COMMITTEE else None
+
+
+def _role_behind_place(role: DateRole | None, own_line: str) -> DateRole | None:
+    """Return a role, but that of an issue for a course behind a place, as in "Oslo, 3 May"."""
+    return DateRole.ISSUE if role is DateRole.COMPLETION and _PLACE.fullmatch(own_line) else role
+
+
+def _role_in_stamp(text: str, written: WrittenDate) -> DateRole | None:
+    """Return the role of a date below the word "APPROVED" of a stamp, or None."""
+    before = text[max(0, written.start - _STAMP_LENGTH) : written.start]
+    return DateRole.APPROVAL if _STAMP.search(before) else None
 
 
 def _without_first_day(clause: str, *, is_caption: bool) -> str:
@@ -308,6 +369,11 @@ def is_of_other_event(before: str, caption: str) -> bool:
 def is_of_period(before: str) -> bool:
     """Return whether the words before a date say that it begins a period, as "valid from"."""
     return _PERIOD_FROM.search(before) is not None
+
+
+def is_of_other_edition(before: str) -> bool:
+    """Return whether the words before a date are about a template, or another document."""
+    return _OTHER_EDITION_BEFORE.search(before) is not None
 
 
 def is_of_other_validity(before: str) -> bool:

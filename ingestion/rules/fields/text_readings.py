@@ -89,7 +89,7 @@ def _read_context(text: str, caption: Span) -> str:
 def _sentence_before(text: str, caption: Span) -> str:
     """Return the text shortly before a caption, within its paragraph and its sentence."""
     before = text[max(0, caption[0] - CONTEXT_LENGTH) : caption[0]]
-    return re.split(r"\n\s*\n|[.;:]\s", before)[-1]
+    return re.split(r"\n\s*\n|(?<!\bNo)[.;:]\s", before)[-1]
 
 
 def _text_after(text: str, caption: Span, spec: FieldSpec, *, is_word: bool) -> tuple[str, str]:

@@ -14,7 +14,9 @@ from ingestion.rules.fields.text_lines import TextLine
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue, parse_date, value_of_words
 
 _DATE_LINE = re.compile(
-    r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|dt\.?|on|the)?\s*:?\s*$"
+    r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*"
+    r"|(?:our )?ref(?:erence)?\b(?:\.|\s?no\.?)?\s?:\s*\S*\d\S*\s+)?"
+    r"(?:date|dated|dt\.?|on|the)?\s*:?\s*$"
 )
 _AFTER_DATE = re.compile(r"(?i)^\W*(?:at\W*)?(?:\d{1,2}:\d\d.*)?$")
 _DATE_CAPTION = re.compile(

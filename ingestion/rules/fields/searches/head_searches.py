@@ -37,6 +37,13 @@ _CV_WORDS = re.compile(
 )
 
 
+# What is approved from the date of the letter on.
+_FROM_LETTER = re.compile(
+    r"(?i)\b(?:approv|granted|valid|effective|opinion|clearance)[^.;:]{0,60}?\s(?:from|on|as of)\s"
+    r"the\sdate\sof\sthis\s(?:letter|notice|notification|e-?mail|memo\w*|approval|certificate)\b"
+)
+
+
 def search_heading_phrases(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the topmost lines of page 1 that contain a heading phrase of the field."""
     if not spec.heading:
@@ -59,7 +66,10 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
     for page in document.reading.pages[:1]:
         if spec.letter_date:
             dated = document.dates_of(page)
-            ways = _ways_of_letter_date(spec, dated if spec.roles else ())
+            is_from_letter = _FROM_LETTER.search(page.text) is not None
+            ways = _ways_of_letter_date(
+                spec, dated if spec.roles else (), is_from_letter=is_from_letter
+            )
             roles = spec.roles or (DateRole.ISSUE, DateRole.SIGNATURE)
             others = [
                 each.value
@@ -82,9 +92,13 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
                 yield FoundValue(value, ways)
 
 
-def _ways_of_letter_date(spec: FieldSpec, dated: Sequence[DateInContext]) -> frozenset[Way]:
+def _ways_of_letter_date(
+    spec: FieldSpec, dated: Sequence[DateInContext], *, is_from_letter: bool
+) -> frozenset[Way]:
     """Return the ways of the day of a letter: one if the committee met or decided on some day."""
     roles = {each.role for each in dated if not each.is_alone}
+    if spec.letter_date == "fallback" and is_from_letter:
+        return frozenset({Way.SENTENCE})
     if spec.letter_date == "fallback" or DateRole.DECISION in roles:
         return frozenset({Way.LETTER})
     return frozenset({Way.HEADING} if DateRole.REVIEW in roles else {Way.LETTER, Way.HEADING})

@@ -137,15 +137,16 @@ class SearchedDocument:
             return False
         if self.is_other_than_decided(spec, value):
             return True
-        days = self._find_competing_days(spec)
+        days = self._find_competing_days(spec, value)
         return bool(days) and days != {value.day}
 
-    def _find_competing_days(self, spec: FieldSpec) -> set[date | None]:
+    def _find_competing_days(self, spec: FieldSpec, value: FieldValue) -> set[date | None]:
         """Return the days that may be the value of a field by their roles; none if all may."""
         by_role: dict[str, list[DateInContext]] = {}
         for page in self.reading.pages:
             for each in self.dates_of(page):
-                if each.value.day and not self._is_of_other_validity(spec, each):
+                is_dated = each.value.day or each.value.readings
+                if is_dated and not self._is_of_other_validity(spec, each):
                     by_role.setdefault(each.role.value, []).append(each)
         is_of_letter = spec.letter_date == "value"
         first = spec.roles[: _ROLES_BESIDE_LETTER if is_of_letter else 1]
@@ -156,10 +157,10 @@ class SearchedDocument:
             # The beginning of a period is not always the day of the decision.
             if all(_APPROVAL_PERIOD.search(each.before) for each in at_captions):
                 at_captions = competing
-            return {each.value.day for each in at_captions}
+            return {_day_beside(value, each) for each in at_captions}
         if is_of_letter:
             return set()  # the date of the letter is the value
-        others = {each.value.day for role in spec.roles for each in by_role.get(role, ())}
+        others = {_day_beside(value, each) for role in spec.roles for each in by_role.get(role, ())}
         return others | self._days_without_role
 
     @property
@@ -234,3 +235,10 @@ class SearchedDocument:
         if spec.kind == "name" and not person_names.may_be_name(value.value):
             return True
         return self.kind.is_printed(value.value, is_name=spec.kind == "name")
+
+
+def _day_beside(value: FieldValue, found: DateInContext) -> date | None:
+    """Return the day of a date, and that of a value if the date may mean it; or None."""
+    if found.value.day is None and value.day and value.value in found.value.readings:
+        return value.day
+    return found.value.day

@@ -18,6 +18,7 @@ from ingestion.rules.fields import (
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import (
     DateRole,
+    is_of_other_edition,
     is_of_other_validity,
     is_of_period,
     role_of_caption,
@@ -59,9 +60,13 @@ _MAX_LINES_WITH_PHRASE = 3  # lines with a phrase of a course that are compared
 def search_sentences(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the values in sentences that have the words of the field."""
     for page in document.reading.pages if spec.sentences else ():
-        for value in text_readings.values_in_sentences(
-            page, spec, month_first=document.month_first
-        ):
+        values = text_readings.values_in_sentences(page, spec, month_first=document.month_first)
+        for value in values:
+            if spec.roles and any(
+                each.value.value == value.value and is_of_other_edition(each.before)
+                for each in document.dates_of(page)
+            ):
+                continue
             yield FoundValue(value, frozenset({Way.SENTENCE}))
 
 

@@ -1,10 +1,12 @@
 """Values in the wordings and layouts of many institutions."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from ingestion.rules.document_types import TYPES
+from ingestion.rules.fields.broken_words import join_broken_words
 from ingestion.rules.fields.course_names import in_sentence
 from ingestion.rules.fields.date_roles import DateRole, find_roles
 from ingestion.rules.fields.extraction import read_fields
@@ -53,6 +55,20 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
             DateRole.APPROVAL,
         ),
         ("Approval ceases on 3 May 2021", DateRole.END),
+        ("If the survey is still open on 3 May 2021", DateRole.END),
+        ("Void after 3 May 2021", DateRole.END),
+        ("It lasts until the end date in your application, 3 May 2021", DateRole.END),
+        ("The Board has, on 3 May 2021, granted permission", DateRole.APPROVAL),
+        ("This vote was given on 3 May 2021", DateRole.DECISION),
+        ("DALMOOR IRB - APPROVED\nDate: 3 May 2021", DateRole.APPROVAL),
+        ("DALMOOR IRB - NOT APPROVED\nDate: 3 May 2021", None),
+        ("Form 3.1 (Decision), Version 5, effective 3 May 2021", DateRole.OTHER),
+        ("Template CV v3, 3 May 2021", DateRole.OTHER),
+        ("Site form, based on Master ICF Version 3.0, 3 May 2021", DateRole.OTHER),
+        ("Import Permission No.: CT/55/2021 dated 3 May 2021", DateRole.OTHER),
+        ("Consent form version 2, 3 May 2021", DateRole.VERSION),
+        ("Information for parents, rev. 3.5.2021", DateRole.VERSION),
+        ("took part in the workshop\nGood Practice\non 2 and 3 May 2021", DateRole.COMPLETION),
         ("The Chair signed the approval on 3 May 2021", DateRole.APPROVAL),
         ("The study, which the Committee approved on 3 May 2021", DateRole.EARLIER),
         ("It was considered on 2 May 2021 and again on 3 May 2021", DateRole.REVIEW),
@@ -808,3 +824,83 @@ def test_a_title_that_ends_with_a_preposition_does_not_go_on_with_the_next_capti
     values = read("irb-approval", *HEAD, "Title: The sleep that nurses dream of",
                   "Principal Investigator: Ann Brandt")  # fmt: skip
     assert values["title"].value == "The sleep that nurses dream of"
+
+
+# Numbers and dates that a narrow cell, a list or a pair of captions cuts
+
+
+@pytest.mark.parametrize(
+    ("lines", "number"),
+    [
+        (["Protocol Number: DLM MA.58"], "DLM MA.58"),
+        (
+            ["Our Ref: DALM/REC/2024-061", "1. Study Protocol V1.4 dated 8 May 2024"],
+            "DALM/REC/2024-061",
+        ),
+        (["Protocol/Promise #: 0715 / 0021"], "0715 / 0021"),
+        (["No. DLM-HUM-23.09.17"], "DLM-HUM-23.09.17"),
+    ],
+)
+def test_the_number_of_a_study_is_read_whole(lines, number):
+    assert read("irb-approval", *HEAD, *lines)["protocol_number"].value == number
+
+
+def test_a_number_in_two_parts_is_in_doubt():
+    values = read("irb-approval", *HEAD, "Protocol/Promise #: 0715 / 0021")
+    assert values["protocol_number"].is_unconfirmed
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "joined"),
+    [
+        ("03/14/20", "24", "03/14/2024"),
+        ("DLM-417", "-302", "DLM-417-302"),
+        ("DLM-418-", "302", "DLM-418-302"),
+        ("DLM-417", "302", None),
+        ("12", "-302", None),
+        ("03/14/20", "2024", None),
+    ],
+)
+def test_the_parts_of_a_broken_number_are_joined(upper, lower, joined):
+    page = make_page(upper, lower)
+    left, top = page.words[0].box.left, page.words[0].box.bottom + 2
+    below = page.words[1].box._replace(left=left, top=top, bottom=top + 8)
+    page = replace(page, words=(page.words[0], page.words[1].moved_to(below)))
+    words = join_broken_words(make_reading(page)).pages[0].words
+    assert [word.text for word in words] == ([joined] if joined else [upper, lower])
+
+
+def test_the_day_of_issue_is_not_that_of_the_course():
+    values = read(
+        "rcr-certificate",
+        "Jonas Feldkamp",
+        "took part in the two-day workshop",
+        "Good Scientific Practice",
+        "on 16 and 17 March 2022 (16 units, online).",
+        "Dalmoor, 4 April 2022",
+    )
+    assert values["completion_date"].value == "2022-03-17"
+
+
+def test_an_approval_from_the_date_of_the_letter_on_has_this_date():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "18 May 2023",
+        "",
+        "Dear Dr Brandt,",
+        "The project was considered by the Committee at its meeting of 19 April 2023.",
+        "Ethical approval is granted from the date of this letter for five years.",
+    )
+    assert values["approval_date"].value == "2023-05-18"
+
+
+def test_a_numeric_date_of_two_readings_competes_with_the_date_of_the_letter():
+    values = read(
+        "irb-changes-requested",
+        *HEAD,
+        "Letter date: November 10, 2022",
+        "Dear Dr Brandt,",
+        "On 11/8/2022 the Board reviewed the new study and asks for changes.",
+    )
+    assert not values["decision_date"].is_sure
