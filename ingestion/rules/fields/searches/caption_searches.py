@@ -46,6 +46,8 @@ _SIGN = re.compile(r"(?i)[#:]+|no\.?:?|number:?|id:?")
 # Between the parts of a text: a sponsor, the number of a study, its title.
 _BETWEEN_PARTS = re.compile(r"\s*[;:,()]\s+|\s*[()]\s*|\s+[-\u2013\u2014]\s+|[;:,]$")
 _CODE_OF_STUDY = re.compile(r"(?=[^\d]*\d)(?=[^A-Z]*[A-Z])[\w/.-]{5,}")
+# In the place of a text that would repeat that of another caption, as "Same as Curriculum Group".
+_SAME_AS_OTHER = re.compile(r"(?i)(?:(?:the )?same as\b|as above|see above|ditto)")
 _CAPTION_GOES_ON = re.compile(
     r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
     r"|[\u3041-\u9fff\uac00-\ud7a3])[^\W\d_]{2,}"  # 令和6年 is a date
@@ -335,7 +337,9 @@ def search_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> It
                 if found is None:
                     continue
                 text, used, is_in_order = found
-                if text not in parts:
+                if used is line:
+                    text = " ".join([text, *_rest_of_cell(line, lines)])
+                if text not in parts and not _SAME_AS_OTHER.match(text):
                     parts.append(text)
                 first = first or used
                 is_confirmed &= is_in_order
@@ -345,13 +349,40 @@ def search_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> It
             yield FoundValue(value, frozenset(ways), 0)
 
 
+def _rest_of_cell(line: TextLine, lines: Sequence[TextLine]) -> Iterator[str]:
+    """Yield the lines below a cell that continue it: in its column, with no caption of their own.
+
+    Only the cell of a table is continued, which has its caption to the left.
+    """
+    if not _has_text_before(line, lines):
+        return
+    last = line
+    for below in lines:
+        drop = below.box.top - last.box.bottom
+        if drop < 0 or abs(below.box.left - line.box.left) > _MAX_OFFSET:
+            continue
+        if drop > (line.box.bottom - line.box.top) or _has_text_before(below, lines):
+            return
+        yield below.text.strip()
+        last = below
+
+
+def _has_text_before(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether another text stands to the left of a line, level with it."""
+    return any(
+        each.box.right <= line.box.left and geometry.is_on_same_line(each.box, line.box)
+        for each in lines
+    )
+
+
 def _text_of_bracketed(
     label: str, line: TextLine, previous: TextLine | None, page_text: str
 ) -> tuple[str, TextLine, bool] | None:
     """Return the text that a line has a caption for, its line, and whether the text agrees."""
     text, bracketed = line.text.strip(), f"({label})".casefold()
     folded = text.casefold()
-    if folded == bracketed and previous:
+    before = folded.removesuffix(bracketed)
+    if before != folded and not any(map(str.isalnum, before)) and previous:
         text = previous.text.strip()
         is_in_order = any(f"{text}{gap}{line.text}" in page_text for gap in "\n ")
         return text, previous, is_in_order
