@@ -44,12 +44,15 @@ _BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects|human parti
 _BOARD_GOES_ON = re.compile(  # in the next line
     r"(?:Institutional|Human|Review|Ethics?|Ethical|Protection|of|of the|for the)$"
 )
-_POSSESSIVE = re.compile(
-    r"['\u2019]s(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
+_POSSESSIVE = re.compile(  # "Ashby College's Board", but not "Ashby Children's Board"
+    r"(?P<kept>(?:\b(?:St\.?|Saint) [\w-]+|\b(?:Children|Women|Men|People|King|Queen))['\u2019]s)"
+    r"|['\u2019]s"
+    r"(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
 )
 _ARTICLE = re.compile(r"^(?:The|This|From|On|Your|Our|Dear|To) ")
 _DOCUMENT_OF = re.compile(
-    r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*)"
+    r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*"
+    r"|executive|secretariat)"
     r"\s+(?:of|from|by)\s+(?:the\s+)?"
 )
 _GOES_ON = re.compile(r"(?i)\b(?:of|for|and|at|in|on)(?: the)?$")  # in the next line
@@ -155,7 +158,9 @@ def find_boards_in_text(
 def _plain_name_of_board(text: str) -> str:
     """Return the name of a committee without the words before it and the sentence after it."""
     sentence = re.split(r"(?<=[a-z]{2})\.\s", text)[0]
-    plain = _ARTICLE.sub("", _POSSESSIVE.sub("", sentence).strip(" ,;."))
+    plain = _ARTICLE.sub(
+        "", _POSSESSIVE.sub(lambda match: match["kept"] or "", sentence).strip(" ,;.")
+    )
     return _DOCUMENT_OF.sub("", plain)
 
 
