@@ -15,7 +15,7 @@ from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import course_names, dates, study_titles
 from ingestion.rules.fields.broken_words import join_broken_words
-from ingestion.rules.fields.candidates import Candidate, Choice, choose_together
+from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
 from ingestion.rules.fields.competing_values import doubt_values
 from ingestion.rules.fields.joined_candidates import add_repetitions, join_candidates
 from ingestion.rules.fields.persons import names, person_names
@@ -27,6 +27,7 @@ from ingestion.rules.fields.searches.searched_document import LIST_KINDS, Search
 from ingestion.rules.fields.superseded_cells import without_superseded_cells
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
+_AT_CAPTION = frozenset({Way.PLACE, Way.TEXT, Way.FORM})
 _MAX_YEARS = 5  # of a period
 _UNCONFIRMED_CONFIDENCE = 70.0  # percent, at most, of a value that only one way led to
 
@@ -183,11 +184,16 @@ def _without_decoration(found: FoundValue) -> FoundValue:
 def _clean_results(results: Iterable[FoundValue], spec: FieldSpec) -> Iterable[FoundValue]:
     """Return titles and the names of courses without the words around them.
 
-    The name of who signs a certificate may stand above "Director of Training". At the caption of an
-    institution, such as "Site", there may be a number.
+    The name of an institution is a title at a caption only. The name of who signs a certificate may
+    stand above "Director of Training". At the caption of an institution, such as "Site", there may
+    be a number.
     """
     if spec.is_title:
-        return map(_without_decoration, results)
+        return (
+            _without_decoration(each)
+            for each in results
+            if each.ways & _AT_CAPTION or not study_titles.names_institution_only(each.value.value)
+        )
     if spec.is_institution:
         return (each for each in results if names.may_be_institution(each.value.value))
     if not spec.line_with:

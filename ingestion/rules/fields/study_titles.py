@@ -106,7 +106,9 @@ _ENTITLED = re.compile(
     r"|\sand\s(?:it\s)?is\s(?:the|a|an|part|carried|conducted|run|led|organi[sz]ed|funded)\b|\sto\sthe\s(?:Committee|Board|IRB|REB)\b)"
 )
 _BETWEEN_COMMAS = re.compile(
-    r"\b(?i:application|project|study|proposal|protocol|research)\b[^.,:\n]{0,40},\s+"
+    r"\b(?i:application|project|study|proposal|protocol|research)\b"
+    r"(?:(?!(?i:\b(?:committee|board|panel|council|office|cent(?:re|er)|group|team))\b)[^.,:\n]){0,40}"
+    r",\s+"
     r"(?:[\w/.-]*\d[\w/.-]*,\s+)?"
     r"(?P<title>[^\W\da-z_][^.,:;\u201c\u201d\"?]{14,200}),\s"
     r"(?:has|have|was|is|meets|met|and (?:approved|found|granted|determined))\b"
@@ -145,6 +147,17 @@ _FOREIGN_WORDS = re.compile(
     r"|september|october|november|december) (?:19|20)\d\d"
     r"|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
 )
+_NAME_WORD = r"[^\W\d_a-z][\w.'\u2019-]*,?"
+_INSTITUTION_WORD = (
+    r"(?i:universit(?:y|\u00e9|\u00e4t|eit|at)|universidade?|college|institute?|instituut|instituto|istituto"
+    r"|hospitals?|infirmary|clinics?|cent(?:re|er)s?|academy|trust|polytechnic|foundation|klinikum"
+    r"|\w*ziekenhuis|hogeschool|hochschule)"
+)
+_INSTITUTION_ALONE = re.compile(
+    rf"(?:The\s)?(?:{_NAME_WORD}\s(?:(?:of|the|and|&|de|der|du|la|van|von)\s){{0,2}}){{0,6}}"
+    rf"(?:(?<=\s){_INSTITUTION_WORD}|{_INSTITUTION_WORD}\s(?i:of|for|de|van|voor|f\u00fcr)"
+    rf"(?:\s(?:the|and|&|of|de|la)|\s{_NAME_WORD}){{1,7}})(?:\s\([A-Z]{{2,8}}\))?"
+)
 _OPEN_WORD = re.compile(r"(?i)\b(?:of|for|and|or|in|on|at|to|by|with|the|an?|from|among)$")
 _OPEN_END = re.compile(rf"{_OPEN_WORD.pattern}|[,:(]$")
 _MAX_LENGTH = 300  # characters
@@ -154,6 +167,7 @@ _CONTINUES = re.compile(
     r"(?!(?:is|was|were|are|has|have|had|will|shall|may|as|by|which|that|submitted|dated)\b)[a-z]+\s"
 )
 _CONTINUES_IN_CAPITALS = re.compile(r"(?:OF|FOR|IN|AND|ON|WITH|AT|TO|BY|FROM|AMONG|THE)\b[^a-z:]+$")
+_ACRONYM_ALONE = re.compile(r"\([^()]{2,30}\)\.?")  # of the study, in a line behind its title
 _MAX_LINES = 5
 # The two parts of a caption that is broken behind the title.
 _CAPTION_START = re.compile(r"(?i)\s+(?:co-?)?(?:principal|lead|chief|primary|name of)$")
@@ -287,8 +301,9 @@ def continue_title(first: str, below: Sequence[str]) -> str:
         ended = last.endswith((".", "?", "!", "\u201d", '"'))
         if not plain or (not has_open_quote and _begins_caption(plain, after, is_open=is_open)):
             break
-        if plain.isupper() and not first.isupper() and len(plain.split()) > 1:
-            break  # a heading
+        is_heading = plain.isupper() and not first.isupper() and len(plain.split()) > 1
+        if is_heading and not _ACRONYM_ALONE.fullmatch(plain):
+            break
         wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
         wraps = wraps or _CONTINUES.match(plain) is not None
         wraps = wraps or (first.isupper() and _CONTINUES_IN_CAPITALS.match(plain) is not None)
@@ -328,6 +343,14 @@ def may_be_cut(title: str) -> bool:
     if len(title.split()) < _MIN_WORDS or _RANK_OF_PERSON.match(title) or _OPEN_END.search(title):
         return True
     return title[:1].islower() or _FOREIGN_WORDS.search(title) is not None
+
+
+def names_institution_only(title: str) -> bool:
+    """Return whether a text has the form of the name of an institution, as "Ashby Hospital".
+
+    A title that has this form, as "Hospital at Home", stands at a caption.
+    """
+    return _INSTITUTION_ALONE.fullmatch(title) is not None
 
 
 def begins_with_number(title: str) -> bool:

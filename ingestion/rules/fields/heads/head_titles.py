@@ -42,7 +42,8 @@ _MIN_SUBJECT_WORDS = 3
 _NO_TITLE_ALONE = re.compile(
     r"(?i)\b(?:committee|board|consent|certificates?|letter|notice|memo\w*|form|department|faculty"
     r"|school of|division of|office of|university|road|street|avenue|suite|p\.?o\.? box|page"
-    r"|version|date|tel|phone|email|confidential|copy|approv\w+|permission|information sheet)\b"
+    r"|version|date|tel|phone|email|confidential|copy|approv\w+|permission"
+    r"|information (?:sheet|about|for))\b"
     r"|@|www\.|\b\d{4,}\b"
 )
 _BEGINS_WITH_CAPTION = re.compile(r"(?:[A-Z][\w'\u2019/-]*\.?)(?: [\w'\u2019/-]+\.?){0,3}\s?:\s")
@@ -53,8 +54,11 @@ _STUDY_WORDS = re.compile(
 )
 _CONSENT_HEADING = re.compile(
     r"(?i)\b(?:informed |participant |adult |parental )*(?:consent|permission|assent)\b"
-    r"|^\W*(?:(?:participant|patient|study|research|parent)s?(?:['\u2019]s?)? )?information"
-    r" (?:sheet|brochure|letter|leaflet|statement)\b"
+    r"|^\W*(?:(?:participant|patient|subject|volunteer|study|research|parent)s?(?:['\u2019]s?)? )?"
+    r"information (?:sheet|brochure|letter|leaflet|statement)\b"
+    r"|^\W*(?:(?:participant|patient|subject|volunteer)s?(?:['\u2019]s?)? )?information"
+    r" (?:about|for|on) (?:the )?(?:participa(?:nts?|tion|ting)|patients?|subjects?|volunteers?"
+    r"|(?:research|study) (?:participants?|subjects?))\b"
 )
 _CONSENT_WORDS_AROUND = re.compile(
     r"(?i)[\s\u2013:-]*(?:\(?(?:informed |participant |adult )*consent (?:form|statement)\)?)\s*$"
@@ -190,7 +194,7 @@ def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
     for line, below in pairwise(lines):
         is_near = below.box.top - line.box.bottom <= gap + _MIN_PARAGRAPH_GAP
         is_short = line.box.right < _MIN_LINE_SHARE * longest
-        if _BEGINS_WITH_CAPTION.match(below.text):
+        if _BEGINS_WITH_CAPTION.match(below.text) or SALUTATION.match(below.text):
             return
         is_aligned = abs(below.box.left - line.box.left) <= MIN_INDENT
         if not is_near or is_short or not (is_aligned or _is_centred(line, [below])):

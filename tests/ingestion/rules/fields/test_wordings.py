@@ -10,6 +10,8 @@ from ingestion.rules.fields.extraction import read_fields
 from ingestion.rules.fields.persons.person_roles import find_investigators
 from ingestion.rules.fields.reference_numbers import find_numbers, find_references
 from ingestion.rules.fields.study_titles import (
+    continue_title,
+    names_institution_only,
     quoted_titles,
     titles_at_captions,
     titles_of_subjects,
@@ -197,3 +199,83 @@ def test_other_people_are_no_investigators(text):
 def test_a_holder_is_read_from_a_line_of_a_certificate_without_a_caption():
     values = read("gcp-certificate", "Certificate", "", "Mr. Tobias Engel", "", "Oberwald")
     assert (values["person"].value, values["person"].is_sure) == ("Mr. Tobias Engel", False)
+
+
+def test_an_acronym_in_the_next_line_belongs_to_the_title():
+    first = "A randomised trial of early walking after surgery of the hip in adults"
+    assert continue_title(first, ["(STRIDE)", "Sponsor:"]) == f"{first} (STRIDE)"
+    assert continue_title(first, ["(NWT HIP.4)"]) == f"{first} (NWT HIP.4)"
+    assert continue_title(first, ["STUDY TEAM"]) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "is_institution"),
+    [
+        ("St Bride's Teaching Hospital", True),
+        ("Larkfield Centre for Sleep and Memory", True),
+        ("University of Larkfield", True),
+        ("Hospital at Home", False),
+        ("University Students and Sleep", False),
+        ("Trust in Vaccines", False),
+        ("Sleep and recovery in hospital", False),
+    ],
+)
+def test_the_name_of_an_institution_is_told_from_a_title(text, is_institution):
+    assert names_institution_only(text) is is_institution
+
+
+def test_an_institution_behind_its_committee_is_no_title():
+    values = read(
+        "irb-approval",
+        "Re: Walking after surgery of the hip: a study of recovery",
+        "",
+        "Dear Dr Brandt,",
+        "The study is approved.",
+        "The Research Ethics Committee, St Bride's Teaching Hospital, is recognised.",
+        "It meets at St Bride's Teaching Hospital.",
+    )
+    assert values["title"].value == "Walking after surgery of the hip: a study of recovery"
+
+
+def test_the_title_stands_below_the_heading_of_an_information_for_participants():
+    values = read(
+        "informed-consent-form",
+        "Larkfield Centre for Sleep and Memory",
+        "",
+        "Volunteer information about participation in research",
+        "",
+        "The quiet night: sleep and the memory of pictures in adults",
+        "",
+        "Dear Sir/Madam,",
+        "You are being asked to take part in a study of the",
+        "Larkfield Centre for Sleep and Memory. Your consent is voluntary.",
+    )
+    assert values["title"].value == "The quiet night: sleep and the memory of pictures in adults"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Tamarack Women's Institutional Review Board", ""),
+        ("St Bride's Research Ethics Committee", ""),
+        ("Ashby College's Research Ethics Committee", "Ashby College Research Ethics Committee"),
+        ("Executive of the Ashby Research Ethics Committee", "Ashby Research Ethics Committee"),
+    ],
+)
+def test_a_possessive_that_belongs_to_the_name_of_a_committee_is_kept(text, name):
+    values = read("irb-approval", "Approval of research", "", f"The {text} has approved the study.")
+    assert values["irb_name"].value == (name or text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Commissie Wetenschap en Ethiek (CWE)",
+        "Comitato Etico Territoriale Valle Alta",
+        "Komisja Bioetyczna Akademii Larkfield",
+    ],
+)
+def test_the_heading_of_a_committee_in_another_language_is_in_doubt(name):
+    values = read("irb-approval", "Larkfield University", name, "", "Dear Dr Brandt,")
+    assert values["irb_name"].value == name
+    assert not values["irb_name"].is_sure
