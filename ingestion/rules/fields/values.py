@@ -146,7 +146,7 @@ def _parse_name(text: str, spec: FieldSpec, *, is_scan: bool) -> ParsedValue | N
         return None
     written, start = match["value"].strip(" ,;"), match.start("value")
     name = person_names.trim(written)
-    if not name or person_names.names_place(written, name):
+    if person_names.has_titles_only(name) or person_names.names_place(written, name):
         return None
     is_cut = person_names.may_be_cut(written, name)
     if is_cut and spec.is_surname_first:

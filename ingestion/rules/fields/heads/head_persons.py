@@ -19,6 +19,7 @@ _TO = re.compile(
     r"|(?:to|for) the attention of:?\s+(?P<attention>.+)"
     r"|(?-i:To)\s(?P<to>(?-i:[A-Z]).+))$"
 )
+_MAX_OFF_MIDDLE = 2.4  # of the height of a caption, twice the distance of a line from its middle
 _ROLE_BEFORE = re.compile(
     r"(?i)^(?:(?:phd|doctoral|master'?s?|graduate|research|associate|assistant|senior)\s)*"
     r"(?:candidate|student|researcher|fellow|lecturer|professor)\s"
@@ -44,12 +45,12 @@ def find_addressees(
         if found := _TO.match(line.text):
             named = (found["name"] or found["attention"] or found["to"] or "").split("<")[0].strip()
             if not named and at + 1 < len(above):
-                named = above[at + 1].text  # in the next column
+                named = _first_line_beside(line, above) or above[at + 1].text
             name = person_names.trim(_ROLE_BEFORE.sub("", named))
             if not person_names.find_name_line(name):
                 continue
         elif greeted:
-            name = person_names.find_name_line(line.text)
+            name = _name_of_line(line.text)
         else:
             continue
         is_greeted = bool(greeted) and _is_named(greeted, name)
@@ -57,6 +58,26 @@ def find_addressees(
             yield value_of_line(page, line.words, spec, name), is_greeted
     if greeting and re.fullmatch(person_names.PATTERN_AT_CAPTION, greeted):
         yield value_of_line(page, head[greeting[0]].words, spec, greeted), False
+
+
+def _name_of_line(text: str) -> str:
+    """Return the name that is all of a line, or that a role or a degree follows, or ""."""
+    name = person_names.without_role(text)
+    is_cut = name != text and person_names.may_follow_given_name(text, name)
+    return person_names.find_name_line(text if is_cut else name)
+
+
+def _first_line_beside(caption: TextLine, lines: Sequence[TextLine]) -> str:
+    """Return the first line of the cell beside a caption, or beside whose middle it stands."""
+    height = caption.box.bottom - caption.box.top
+    centre = caption.box.top + caption.box.bottom
+    beside = [
+        line
+        for line in lines
+        if line.box.left >= caption.box.right
+        and abs(line.box.top + line.box.bottom - centre) < _MAX_OFF_MIDDLE * height
+    ]
+    return min(beside, key=lambda line: line.box.top).text if beside else ""
 
 
 def find_largest_names(

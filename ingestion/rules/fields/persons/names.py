@@ -36,6 +36,7 @@ _TITLES_AND_DEGREES = _words(
     " scd dmsc mtech otr ldn mlt rnc cnrn ocn aocn ccm cdces fache fesc fccm frcem frcog"
     " mrcog frcr mrcs mrcem mrcpch frcpch facog mmed bmed bmedsci bmbch lmft lpc lcpc rdn mx"
     " aud dpharm dhsc drmed mme mlle dott dottssa dra drs engr smt shri capt ir hab"
+    " rndr mudr judr phdr mvdr csc drsc mgr maslp rnd dm dpm"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.
@@ -65,6 +66,7 @@ _DIGIT, _LONG_WORD = re.compile(r"\d"), re.compile(r"[^\W\d_]{3,}")
 _BETWEEN_WORDS = re.compile(r"[\s,;/()]+")
 _ABBREVIATION = re.compile(r"[A-Z]{3,7}")
 _SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."
+_SCIENCES_BEFORE_MEDICINE = re.compile(r"\bn\.\s?(?=med\.)")  # as in "dr hab. n. med."
 _SLASHED_TITLE = re.compile(r"\ba/(?=prof\b)", re.IGNORECASE)  # associate professor
 _EAST_ASIAN = re.compile("[\u3041-\u30fe\u3400-\u9fff\uac00-\ud7a3]")
 _MAX_NAME_WORDS = 8  # words of a name that are compared; the limit bounds the time
@@ -237,7 +239,8 @@ def split_name(text: str) -> list[list[str]]:
 
     "M.D." is one word and "J.R." two. A hyphen splits a double name; an apostrophe does not.
     """
-    words = _BETWEEN_WORDS.split(_SLASHED_TITLE.sub("", _SPACED_DEGREE.sub(r"\1d", text)))
+    plain = _SCIENCES_BEFORE_MEDICINE.sub("", _SLASHED_TITLE.sub("", text))
+    words = _BETWEEN_WORDS.split(_SPACED_DEGREE.sub(r"\1d", plain))
     name: list[list[str]] = []
     is_behind_degree = False
     for word in words:

@@ -16,7 +16,7 @@ _PARTICLE = (
 _PREFIX = r"(?:d['\u2019]|(?:al|el|ad|as|ar|ash|az|an|bin|ibn)-)?"
 _NICKNAME = r"(?:[(\"\u201c'][^\W\d_a-z][^\W\d_]*[)\"\u201d'])"
 # As in Prof. dr. ir. or Prof. Dr. med. Karin von der Heide
-_DEGREE = r"(?:med|dent|univ|rer|nat|sc|phil|dr|ir|drs|habil)\."
+_DEGREE = r"(?:(?:med|dent|univ|rer|nat|sc|phil|dr|ir|drs|hab|habil)\.|dr(?= hab\.))"
 _RELATION = r"[SDWC]/[oO]\b"  # "son of", before the name of a father
 PATTERN = (
     rf"(?:A/Prof\b\.?|{_CAPITAL}{_IN_NAME}*,?)"
@@ -32,14 +32,18 @@ _EAST_ASIAN = re.compile(_EAST_ASIAN_NAME)
 # At a caption, a name may begin with a particle, as in "van der Berg, Ann", or with titles in small
 # letters, as in "dr. ir. J. van den Berg".
 _SMALL_TITLES = (
-    r"(?:(?:dr|drs|ir|ing|mr|mw|dhr|prof|prof\. dr|hab|in\u017c|lek)\. |dr "
+    r"(?:(?:dr|drs|ir|ing|mr|mw|dhr|prof|prof\. dr|hab|in\u017c|lek|lek\. med)\. |dr |mgr "
     r"|n\. (?:[a-z]{2,5}\. ){1,2})"
 )
 PATTERN_AT_CAPTION = (
     rf"{_EAST_ASIAN_NAME}"
-    rf"|(?:(?:(?:{_PARTICLE} ){{1,3}}|(?:{_SMALL_TITLES}){{1,3}})(?={_CAPITAL}))?{PATTERN}"
+    rf"|(?:(?:(?:{_PARTICLE} ){{1,3}}|(?:{_SMALL_TITLES}){{1,4}})(?={_CAPITAL}))?{PATTERN}"
 )
-_NAME = re.compile(rf"(?:(?:{_SMALL_TITLES}){{1,3}})?{PATTERN}")
+_TITLES_BEFORE = re.compile(
+    r"(?:(?:[Dd]r|[Pp]rof|hab)\.? ){0,3}(?:n\. (?:[a-z]{2,5}\. ){1,2}|lek\. med\. )"
+    rf"(?={_CAPITAL})"
+)
+_NAME = re.compile(rf"(?:(?:{_SMALL_TITLES}){{1,4}})?{PATTERN}")
 
 # Words that follow a name in its line and do not belong to it, in lower case.
 _ROLES = frozenset(
@@ -71,7 +75,7 @@ _NOT_IN_NAMES = frozenset(
         " trust healthcare royal general regional memorial county state national international"
         " brochure edition permit license licence licensed physician reference status expires"
         " learning nhs cv abbreviated summary"
-        " partnership"
+        " partnership principal"
         " consulting credential credentials record records transcript provider skills network group"
         " services service solutions systems online portal registry register department division"
         " name names printed first last full given family surname surnames forename forenames"
@@ -87,10 +91,24 @@ _NOT_IN_NAMES = frozenset(
         " universidade università ospedale azienda comitato comitê comissão comisión instituto"
         " facultad faculdade estudo estudio pesquisa investigación ensayo certificado"
         " ziekenhuis universiteit commissie onderzoek szpital uniwersytet komisja badanie"
+        " trail esplanade boulevard parkway highway terrace plaza"
         " street avenue road suite building center centre medical health services sciences the of",
     )
 )
 _ENDS_OF_STREETS = (" St.", " Ave.", " Rd.", " Blvd.", " Pkwy.")
+_ENDS_OF_COMPANIES = (
+    " S.A.",
+    " S.A.S.",
+    " S.p.A.",
+    " S.L.",
+    " S.r.l.",
+    " B.V.",
+    " N.V.",
+    " A/S",
+    " K.K.",
+    " s.r.o.",
+    " PLLC",
+)
 _NUMBER_BEHIND = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")  # of a student or a member of staff
 _PLACE_BEHIND = re.compile(
     r"(?i) (?:centre|center|hospital|university|institute|college|school|department|faculty"
@@ -131,6 +149,9 @@ def trim(text: str) -> str:
         return east_asian[0]
     if is_surname_first(text):
         return text.strip(" ,;")
+    # "n." of "n. med." has the form of an initial.
+    if (titles := _TITLES_BEFORE.match(text)) and titles.end() < len(text):
+        return titles[0] + trim(text[titles.end() :])
     written_words = text.split()
     for place, written in enumerate(written_words):
         word = written.strip(".,;:").casefold()
@@ -228,6 +249,11 @@ def may_be_cut(written: str, name: str) -> bool:
     )
 
 
+def has_titles_only(text: str) -> bool:
+    """Return whether a text has no word of a name besides titles and degrees."""
+    return _EAST_ASIAN.match(text) is None and not names.split_name(text)
+
+
 def is_full_name(text: str) -> bool:
     """Return whether a text has at least two words of a name besides titles and degrees."""
     if _EAST_ASIAN.fullmatch(text):
@@ -238,8 +264,25 @@ def is_full_name(text: str) -> bool:
 
 def may_be_name(text: str) -> bool:
     """Return whether no word of a text shows that it is a title, a number or an institution."""
-    has_digit = any(sign.isdigit() for sign in text) or text.endswith(_ENDS_OF_STREETS)
-    return not has_digit and _NOT_IN_NAMES.isdisjoint(re.findall(r"\w+", text.casefold()))
+    is_other = any(map(str.isdigit, text)) or text.endswith(_ENDS_OF_STREETS + _ENDS_OF_COMPANIES)
+    return not is_other and _NOT_IN_NAMES.isdisjoint(re.findall(r"\w+", text.casefold()))
+
+
+def without_role(text: str) -> str:
+    """Return the name of a text in which a role or a department follows behind a comma."""
+    if "," not in text:
+        return text
+    name = trim(text)
+    return name if text[len(name) :].startswith(",") and text.startswith(name) else text
+
+
+def may_follow_given_name(text: str, name: str) -> bool:
+    """Return whether one word behind the name of a text may be a given name.
+
+    As in "Dr Tan Mei Ling, Grace". A degree is in capital letters, and a role has more words.
+    """
+    following = text.removeprefix(name).strip(" ,.;")
+    return following.isalpha() and not following.isupper()
 
 
 @lru_cache(maxsize=512)

@@ -56,6 +56,7 @@ _LINK = (
 )
 _NO_CAPTION = r"(?![^\n.]{0,25}:)"  # a colon shows that the name comes after the word of the role
 RANK_OF_CONTACTS = 4
+_RANK_OF_PARTIES = 1
 _SIGNED = r"(?:signature of\s+|is\s+)?(?:the\s+)?"
 _BEFORE = (
     (0, re.compile(rf"(?i){_LEAD}{_LINK}")),
@@ -128,10 +129,18 @@ _ANY_ROLE = re.compile(
     r"|head\b|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b|[\u201d\"\u2019],? by\b|[\u201d\"] of\b"
     r"|recipient|receiving party"
 )
+# A party to an agreement, with its address, whom the agreement calls the investigator.
+_PARTY = re.compile(
+    r"(?i)[\s,]*(?:an?\s[^.;:()]{3,40},\s)?(?:with|having|whose|residing|located|working)\s"
+    r"(?:an?\s|his\s|her\s)?(?:[\w-]+\s){0,3}?(?:address|offices?|place|practice|at)\b[^;:()]{0,180}"
+    r"\(\W*(?:(?:the|here\w*after|referred to as)\b[^)]{0,20})?\W*"
+    r"(?:(?:principal |clinical )?investigator|recipient|receiving party|physician|doctor)"
+)
+_HOUSE_NUMBER = re.compile(r"(?<![\w.])(?!(?:19|20)\d\d )\d{2,5} $")  # the street follows
 # Before words that belong to the name of a place, an institution or a subject.
 _IN_PHRASE = re.compile(
     r"(?i)\b(?:(?<!direction )(?<!supervision )(?<!guidance )(?<!proposal )"
-    r"(?<!application )(?<![\u201d\"] )of|in|at|for|on|the|into|via)\s+$"
+    r"(?<!responsibility )(?<!application )(?<![\u201d\"] )of|in|at|for|on|the|into|via)\s+$"
 )
 # Before the names of people to whom a copy is sent, or who wrote the letter.
 _COPY_TO = re.compile(r"(?i)(?:^|\n)\W*(?:cc\b[^\n]*|from\s?:\s*)$")
@@ -191,7 +200,8 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
     examined = 0
     for match in _NAME.finditer(text):
         around = lower[max(0, match.start() - _BEFORE_LENGTH) : match.end() + _AFTER_LENGTH]
-        if not _ANY_ROLE.search(around):
+        is_party = _PARTY.match(text, match.end()) is not None
+        if not is_party and not _ANY_ROLE.search(around):
             continue
         start, name = _plain_name(match)
         if not name:
@@ -199,15 +209,23 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
         examined += 1
         if examined > _MAX_NAMES:
             return
-        before = text[max(0, start - _BEFORE_LENGTH) : start]
-        if _IN_PHRASE.search(before) or _COPY_TO.search(before):
-            continue
-        end = start + len(name)
-        after = text[end : end + _AFTER_LENGTH]
-        ranks = [rank for rank, pattern in _BEFORE if pattern.search(before)]
-        ranks += [rank for rank, pattern in _AFTER if pattern.search(after)]
-        if ranks:
-            yield PersonInRole(name, min(ranks))
+        rank = _rank_of(text, start, start + len(name), is_party=is_party)
+        if rank is not None:
+            yield PersonInRole(name, rank)
+
+
+def _rank_of(text: str, start: int, end: int, *, is_party: bool) -> int | None:
+    """Return the rank of the name at a place of a text, or None if no role stands beside it.
+
+    A party to an agreement whom it calls the investigator has the rank of a researcher.
+    """
+    before = text[max(0, start - _BEFORE_LENGTH) : start]
+    if _IN_PHRASE.search(before) or _COPY_TO.search(before) or _HOUSE_NUMBER.search(before):
+        return None
+    after = text[end : end + _AFTER_LENGTH]
+    ranks = [rank for rank, pattern in _BEFORE if pattern.search(before)]
+    ranks += [rank for rank, pattern in _AFTER if pattern.search(after)]
+    return min(ranks, default=_RANK_OF_PARTIES if is_party else None)
 
 
 def has_other_role(text: str, name: str, *, is_holder: bool) -> bool:

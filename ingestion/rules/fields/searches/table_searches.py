@@ -114,21 +114,13 @@ def search_investigator_cells(document: SearchedDocument, spec: FieldSpec) -> It
             captioned = _NAME_AFTER_CAPTION.fullmatch(line.text)
             text = captioned["name"] if captioned else line.text
             # A role or a department may follow the name.
-            name = person_names.find_name_line(_before_comma(text))
+            name = person_names.find_name_line(person_names.without_role(text))
             if not name:
                 continue
             captions = [line] if captioned else captions_of(line.box, lines)
             if any(_is_caption_of_investigator(caption, lines) for caption in captions):
                 value = value_of_line(page, line.words, spec, name)
                 yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_PEOPLE)
-
-
-def _before_comma(text: str) -> str:
-    """Return the name of a text in which a role or a department follows behind a comma."""
-    if "," not in text:
-        return text
-    name = person_names.trim(text)
-    return name if text[len(name) :].startswith(",") and text.startswith(name) else text
 
 
 def _is_caption_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:

@@ -7,8 +7,17 @@ import pytest
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.course_names import find_names_after_word
 from ingestion.rules.fields.extraction import read_fields
-from ingestion.rules.fields.persons.person_names import find_name_line, may_be_cut, trim
+from ingestion.rules.fields.persons.person_names import (
+    find_name_line,
+    has_titles_only,
+    may_be_cut,
+    may_be_name,
+    trim,
+)
+from ingestion.rules.fields.persons.person_roles import find_investigators
 from tests.ingestion.rules.pages import make_page, make_reading
+
+APPROVAL = ["Fernhill University", "Research Ethics Committee", "Approval of research", ""]
 
 
 def read(slug, *lines):
@@ -244,3 +253,104 @@ def test_the_person_behind_a_quoted_title_is_the_investigator():
         'The committee approved the study "Vitamin D in adults" of Dr. Kofi Brandt, Lecturer.',
     )
     assert values["investigator"].value == "Dr. Kofi Brandt"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            "Curriculum Group:      Research with Animals and",
+            "                       Their Products",
+        ],
+        [
+            "            Research with Animals and Their Products",
+            "            ^ (Curriculum Group)",
+        ],
+        [
+            "Curriculum Group:      Research with Animals and Their Products",
+            "Course Learner Group:  Same as Curriculum Group",
+        ],
+    ],
+)
+def test_a_course_is_the_whole_cell_of_its_caption(lines):
+    values = read("gcp-certificate", "Completion Report", "", *lines, "", "Record ID:  4471")
+    assert values["course"].value == "Research with Animals and Their Products"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dr hab. n. med. Hanna Sowa",
+        "lek. med. Hanna Sowa",
+        "Prof. dr hab. Hanna Sowa",
+        "mgr Hanna Sowa",
+    ],
+)
+def test_polish_titles_belong_to_a_name(name):
+    values = read("irb-approval", *APPROVAL, f"Principal Investigator: {name}")
+    assert values["investigator"].value == name
+
+
+def test_titles_alone_are_no_name():
+    assert has_titles_only("dr hab. n. med.")
+    assert not has_titles_only("Dr. Sowa")
+    values = read("irb-approval", *APPROVAL, "Principal Investigator: Prof. Dr. med.")
+    assert "investigator" not in values
+
+
+def test_a_party_with_an_address_is_the_investigator_and_a_street_is_none():
+    values = read(
+        "confidentiality-agreement",
+        "Confidentiality Agreement",
+        "",
+        "This Agreement is made between Fernhill Biotech, Inc. and Leonie Marchetti, M.D.,",
+        "having her office at Sorrel Clinic, P.A., 410 Otter Creek Run, Vale, OR 97999",
+        '(the "Investigator").',
+    )
+    assert values["investigator"].value == "Leonie Marchetti, M.D."
+
+
+@pytest.mark.parametrize("text", ["Otter Creek Trail", "Lakeside Esplanade", "Fernhill Salud S.A."])
+def test_streets_and_companies_are_no_names(text):
+    assert find_name_line(text) == ""
+
+
+def test_the_name_before_a_role_in_the_address_of_a_letter_is_the_investigator():
+    values = read(
+        "irb-approval",
+        *APPROVAL,
+        "Dr. Leonie Mac Aodha, Consultant Physician",
+        "Fernhill Hospital",
+        "",
+        "Dear Dr. Mac Aodha,",
+        "The study is approved.",
+    )
+    assert values["investigator"].value == "Dr. Leonie Mac Aodha"
+
+
+def test_a_given_name_behind_a_comma_in_the_address_of_a_letter_is_no_role():
+    values = read(
+        "irb-approval", *APPROVAL, "Dr Tan Mei Ling, Grace", "Fernhill Hospital", "", "Dear Dr Tan,"
+    )
+    assert not values["investigator"].is_sure
+
+
+def test_a_date_above_a_name_is_no_number_of_a_house():
+    text = "28 March 2025\nDr. Leonie Marchetti, Investigator\nDate"
+    assert [each.name for each in find_investigators(text)] == ["Dr. Leonie Marchetti"]
+
+
+def test_who_is_responsible_comes_before_who_asked_for_the_advice():
+    values = read(
+        "irb-approval",
+        *APPROVAL,
+        "To: Drs. L. Verhoef",
+        "",
+        "Dear Ms Verhoef,",
+        "The study will be carried out under the responsibility of Prof. dr. A.B. van Dalen.",
+    )
+    assert values["investigator"].value == "Prof. dr. A.B. van Dalen"
+
+
+def test_the_other_investigator_is_no_name():
+    assert not may_be_name("Co-Principal")
