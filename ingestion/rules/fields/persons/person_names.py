@@ -91,7 +91,7 @@ _NOT_IN_NAMES = frozenset(
         " universidade università ospedale azienda comitato comitê comissão comisión instituto"
         " facultad faculdade estudo estudio pesquisa investigación ensayo certificado"
         " ziekenhuis universiteit commissie onderzoek szpital uniwersytet komisja badanie"
-        " trail esplanade boulevard parkway highway terrace plaza"
+        " trail esplanade boulevard parkway highway terrace"
         " street avenue road suite building center centre medical health services sciences the of",
     )
 )
