@@ -42,6 +42,7 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         _doubt_parts(found)
     if spec.is_investigator:
         _prefer_lead(document, spec, found)
+        _doubt_beside_addressee(document, spec, found)
     for key, each in found.items():
         if document.is_outdated(spec, each.value):
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
@@ -141,6 +142,26 @@ def _prefer_lead(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         add_found(found, each)
     for key in behind:
         found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _doubt_beside_addressee(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Leave one way to a name at a caption such as "Student investigators" of a letter to another.
+
+    The person to whom the letter is written may be the principal investigator.
+    """
+    addressees = [each.value.value for each in found.values() if Way.LETTER in each.ways]
+    leads = document.lead_investigators if addressees else []
+    for key, each in found.items() if addressees else ():
+        name = each.value.value
+        is_lead = any(may_be_same_person(name, lead) for lead in leads) or (
+            # The rank of a name in a sentence is not that of its caption.
+            Way.SENTENCE not in each.ways and _is_at_caption_of_lead(each, spec)
+        )
+        is_addressed = any(may_be_same_person(name, addressee) for addressee in addressees)
+        if each.is_agreed and not is_lead and not is_addressed:
+            found[key] = each.with_best_way()
 
 
 def _is_at_caption_of_lead(found: FoundValue, spec: FieldSpec) -> bool:
