@@ -55,7 +55,9 @@ OWN_PACKAGES = frozenset({"api", "audit", "config", "ingestion", "qualification"
 MAX_FRAMES = 12  # of a traceback, the innermost ones
 _ROOT = Path(__file__).resolve().parent.parent
 _CONVERSION = re.compile(r"%(?:\(\w+\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[hlL]?([a-zA-Z%])")
-_TOKEN = re.compile(r"[\w.:%+@-]*[.:@][\w.:%+@-]*")  # what may be an address
+# What may be an address. It begins where a run of such characters begins: without the first part,
+# the time for a long run without a dot would grow with the square of its length.
+_TOKEN = re.compile(r"(?<![\w.:%+@-])[\w.:%+@-]*[.:@][\w.:%+@-]*")
 # How Python formats a warning: file, line and category precede the message.
 _WARNING = re.compile(r"\('(.+?):(\d+): (\w+): ").match
 LEFT_OUT = "…"

@@ -2,7 +2,9 @@
 
 import json
 import logging
+import subprocess
 import sys
+from itertools import product
 
 import pytest
 from structlog.contextvars import bound_contextvars
@@ -10,6 +12,25 @@ from structlog.contextvars import bound_contextvars
 from config.checks import check_log_settings
 from config.logs import KEYS, describe_error, make_formatter
 
+THREADS, LINES_PER_THREAD = 8, 50
+WRITING_THREADS = f"""
+import logging, threading, django
+from structlog.contextvars import bound_contextvars
+django.setup()
+together = threading.Barrier({THREADS})
+
+def write(thread):
+    together.wait(60)
+    with bound_contextvars(correlation_id=f"c-{{thread}}"):
+        for number in range({LINES_PER_THREAD}):
+            logging.getLogger("ingestion.x").warning("line %d %s", number, str(thread) * 5_000)
+
+threads = [threading.Thread(target=write, args=[thread]) for thread in range({THREADS})]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
 PERSONAL = "Jane Roe <jane.roe@hospital.example> at 192.0.2.7 and 2001:db8::7"
 
 
@@ -113,6 +134,18 @@ def test_the_default_is_json_unless_a_person_reads_the_terminal(settings):
     assert not sys.stderr.isatty()
     assert settings.LOG_FORMAT == "json"
     assert settings.LOGGING["formatters"]["line"]["style"] == "json"
+
+
+def test_threads_write_whole_lines_with_the_context_of_their_own():
+    written = subprocess.run(
+        [sys.executable, "-c", WRITING_THREADS], check=True, capture_output=True, text=True
+    )
+    lines = [json.loads(line) for line in written.stderr.splitlines()]
+    found = sorted((line["correlation_id"], line["event"].split()[1:]) for line in lines)
+    assert found == sorted(
+        (f"c-{thread}", [str(number), str(thread) * 5_000])
+        for thread, number in product(range(THREADS), range(LINES_PER_THREAD))
+    )
 
 
 def test_wrong_settings_of_the_log_are_reported(settings, monkeypatch):
