@@ -160,7 +160,7 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_collection_modifyitems(items):
     """Mark what depends on the database, so that it runs on PostgreSQL as well.
 
-    Mark cases of sampled tests as slow.
+    Mark cases of sampled tests as slow. Skip what only the other database has.
     """
     cases = Counter()
     for item in items:
@@ -172,6 +172,9 @@ def pytest_collection_modifyitems(items):
         marked = item.get_closest_marker("django_db") is not None
         if marked or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.database)
+        only = item.get_closest_marker("only_on")
+        if only and only.args[0] != connection.vendor:
+            item.add_marker(pytest.mark.skip(reason=only.kwargs["reason"]))
         if _is_slower_proof(item, connection.vendor == "postgresql"):
             item.add_marker(pytest.mark.slow)
 

@@ -58,8 +58,6 @@ def application_role(transactional_db):
     The role has its own login, which all connections use that are opened meanwhile. SET ROLE would
     not do, because a session can undo it.
     """
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has no roles")
     owner = dict(connection.settings_dict)
     sql(f"CREATE ROLE {APPLICATION} LOGIN PASSWORD 'only for tests'")
     database_roles.grant_rights(connection, APPLICATION)

@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, connections, transaction
 from config.sqlite3.base import FIRST_RETRY_SECONDS, LATER_RETRY_SECONDS, DatabaseWrapper
 from sites.models import Study
 
-pytestmark = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has queues")
+pytestmark = pytest.mark.only_on("sqlite", reason="PostgreSQL has queues")
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ SIDE_BY_SIDE = [("audit", "0016_pre_jobs_on_request"), *BEFORE[1:]]
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.slow,
-    pytest.mark.skipif(connection.vendor == "sqlite", reason=CANNOT_MIGRATE_BACK),
+    pytest.mark.only_on("postgresql", reason=CANNOT_MIGRATE_BACK),
 ]
 NOW = timezone.now()
 

@@ -14,7 +14,7 @@ SIDE_BY_SIDE = [*BEFORE, ("ingestion", "0033_pre_separator_sheets")]
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.slow,
-    pytest.mark.skipif(connection.vendor == "sqlite", reason=CANNOT_MIGRATE_BACK),
+    pytest.mark.only_on("postgresql", reason=CANNOT_MIGRATE_BACK),
 ]
 NEW_COLUMNS = ("part_of_id", "first_page", "last_page", "region")
 

@@ -22,10 +22,8 @@ from audit.models import (
 from audit.verification import runs, verify
 from tests.audit.support import check_deferred_constraints, sql, write, write_many
 
-sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
-postgresql_only = pytest.mark.skipif(
-    "connection.vendor != 'postgresql'", reason="a statement of PostgreSQL"
-)
+sqlite_only = pytest.mark.only_on("sqlite", reason="a statement of SQLite")
+postgresql_only = pytest.mark.only_on("postgresql", reason="a statement of PostgreSQL")
 MODELS = (Entry, EntryDetail, Checkpoint, Receipt, CheckRun, AuditReview)
 COLUMNS = (
     "prev, hash, event_id, recorded_at, event, subject, site, doc_id, from_state, to_state, code,"

@@ -20,8 +20,8 @@ from sites.models import Study
 from tests.audit.ledger.test_writers import start
 from tests.audit.support import sql, write, write_many
 
-postgresql_only = pytest.mark.skipif(
-    "connection.vendor != 'postgresql'", reason="SQLite has no server, and no early release"
+postgresql_only = pytest.mark.only_on(
+    "postgresql", reason="SQLite has no server, and no early release"
 )
 
 

@@ -26,7 +26,7 @@ COLUMN = {
     "audit_auditreview": "outcome",
 }
 REFUSED = r"must be owner|permission denied"
-needs_roles = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no roles")
+needs_roles = pytest.mark.only_on("postgresql", reason="SQLite has no roles")
 
 
 def owner_url(owner, name):

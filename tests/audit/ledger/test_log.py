@@ -267,22 +267,20 @@ def test_a_ledger_refuses_entries_of_another_trail(db, settings):
         write(1)
 
 
+@pytest.mark.only_on("postgresql", reason="SQLite has one writer at a time and no such snapshots")
 def test_a_transaction_with_an_older_snapshot_cannot_append(transactional_db):
     def append_to_an_old_snapshot():
         with ledger():
             sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             move()
 
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has one writer at a time and no such snapshots")
     with pytest.raises(LedgerError, match="READ COMMITTED"):
         append_to_an_old_snapshot()
     assert not Entry.objects.exists()
 
 
+@pytest.mark.only_on("postgresql", reason="SQLite's own timeout applies")
 def test_the_wait_for_the_lock_is_limited(transactional_db, monkeypatch):
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite's own timeout applies")
     monkeypatch.setattr("audit.ledger.append_postgresql.LOCK_TIMEOUT", "50ms")
     other = connection.copy()
     with other.cursor() as cursor:

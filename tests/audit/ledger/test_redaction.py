@@ -18,10 +18,10 @@ from tests.factories import make_user
 
 REASON = "A patient's name was typed into the reason."
 BY = {"by": Actor("system:redact", "ops"), "authorised_by": "user:1"}
-postgresql_only = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite has no roles, and one writer at a time"
+postgresql_only = pytest.mark.only_on(
+    "postgresql", reason="SQLite has no roles, and one writer at a time"
 )
-sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="a statement of SQLite")
+sqlite_only = pytest.mark.only_on("sqlite", reason="a statement of SQLite")
 
 
 @pytest.fixture

@@ -159,6 +159,7 @@ def test_the_database_keeps_the_last_check_of_each_kind(checks):
             sql("DELETE FROM audit_checkrun WHERE id = %s", last.pk)
 
 
+@pytest.mark.only_on("postgresql", reason="SQLite has no roles")
 def test_the_application_role_can_delete_old_checks(application_role, checks):
     assert runs.remove_old_runs(NOW) == 7
 

@@ -79,9 +79,8 @@ def test_a_changed_time_is_reported(written):
     assert (bad.seq, bad.found) == (5, "2020-01-01T00:00:00.000000Z")
 
 
+@pytest.mark.only_on("postgresql", reason="SQLite's times are text")
 def test_a_time_before_christ_differs_from_its_line(written):
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite's times are text")
     change = "recorded_at = (recorded_at::text || ' BC')::timestamptz"
     bad = tamper(f"UPDATE audit_entry SET {change} WHERE seq = 5")
     assert (bad.seq, bad.why) == (5, "the column 'recorded_at' differs from the line")
@@ -123,10 +122,9 @@ def test_a_detail_that_was_never_recorded_is_reported(db):
     assert (bad.seq, bad.why, bad.expected) == (1, "its detail was changed", "")
 
 
+@pytest.mark.only_on("sqlite", reason="PostgreSQL's columns have types")
 @pytest.mark.parametrize("change", ["recorded_at = 'soon'", "body = X'00'", "hash = 7"])
 def test_sqlite_columns_with_invalid_values_break_the_chain(written, change):
-    if connection.vendor != "sqlite":
-        pytest.skip("PostgreSQL's columns have types")
     assert tamper(f"UPDATE audit_entry SET {change} WHERE seq = 5").seq == 5
 
 
@@ -224,13 +222,12 @@ def rows_read():
 UNKNOWN, OF_AN_EMPTY_TRAIL = (-1, 0), (0, 1)  # PostgreSQL's statistics: rows and pages
 
 
+@pytest.mark.only_on("postgresql", reason="PostgreSQL's own count")
 @pytest.mark.parametrize("statistics", [UNKNOWN, OF_AN_EMPTY_TRAIL])
 def test_no_page_reads_earlier_entries_again_whatever_statistics_postgresql_has(
     db, monkeypatch, statistics
 ):
     """After a restore, PostgreSQL once read all remaining entries for each page of entries."""
-    if connection.vendor != "postgresql":
-        pytest.skip("PostgreSQL's own count")
     write_many(2_000)
     change = "UPDATE pg_class SET (reltuples, relpages) = (%s, %s) WHERE relname = %s"
     sql(change, *statistics, "audit_entry")

@@ -257,9 +257,7 @@ def test_a_file_name_that_leads_out_of_the_folder_is_refused(name):
         BackupFile.parse(line)
 
 
-postgresql_only = pytest.mark.skipif(
-    "connection.vendor != 'postgresql'", reason="SQLite needs no other program"
-)
+postgresql_only = pytest.mark.only_on("postgresql", reason="SQLite needs no other program")
 
 
 VERSION = '[ "$1" = --version ] && exec /usr/bin/pg_dump --version'

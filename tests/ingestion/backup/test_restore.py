@@ -257,7 +257,7 @@ def test_a_folder_without_a_backup_is_reported(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite needs no other program")
+@pytest.mark.only_on("postgresql", reason="SQLite needs no other program")
 def test_without_pg_restore_nothing_is_written(kept, elsewhere, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     with elsewhere() as folder:
@@ -267,7 +267,7 @@ def test_without_pg_restore_nothing_is_written(kept, elsewhere, monkeypatch, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite's file is renamed")
+@pytest.mark.only_on("postgresql", reason="SQLite's file is renamed")
 def test_a_failed_load_leaves_the_database_empty(kept, elsewhere, capsys):
     with elsewhere():
         sql("CREATE VIEW django_session AS SELECT 1")
@@ -277,7 +277,7 @@ def test_a_failed_load_leaves_the_database_empty(kept, elsewhere, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no roles")
+@pytest.mark.only_on("postgresql", reason="SQLite has no roles")
 def test_the_rights_of_two_roles_are_restored(kept, elsewhere, settings):
     with ExitStack() as stack:
         stack.enter_context(elsewhere())

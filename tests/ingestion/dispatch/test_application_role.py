@@ -13,6 +13,7 @@ __all__ = ["application_role"]
 
 
 @pytest.mark.requirement("R01")
+@pytest.mark.only_on("postgresql", reason="SQLite has no roles")
 def test_a_role_that_cannot_change_the_ledger_works_on_a_packet(application_role, few, submit):
     with SamplePortal(few.directory, {}, faults=0) as portal:
         batch = submit(few, portal)

@@ -88,8 +88,6 @@ def test_two_hosts_work_on_one_batch(one_site, submit, settings):
 @pytest.fixture
 def restart_postgresql():
     """A function that restarts the PostgreSQL server of the tests, which ends all connections."""
-    if connection.vendor != "postgresql":
-        pytest.skip("needs PostgreSQL: scripts/with-postgresql")
     with connection.cursor() as cursor:
         cursor.execute("SHOW data_directory")
         folder = Path(cursor.fetchone()[0])
@@ -106,6 +104,7 @@ def restart_postgresql():
 
 
 @pytest.mark.slow
+@pytest.mark.only_on("postgresql", reason="SQLite has no server")
 def test_a_shift_survives_a_restart_of_the_database(one_site, submit, settings, restart_postgresql):
     with (
         slow_portal(one_site, submit, per_second=2.0) as batch,

@@ -78,7 +78,7 @@ def test_a_worker_that_cannot_renew_its_leases_stops_before_they_expire(
     assert leases.recover_expired() == 0
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no server")
+@pytest.mark.only_on("postgresql", reason="SQLite has no server")
 def test_a_connection_that_the_server_dropped_is_not_used_again():
     """django-q2 replaces dropped connections of its own thread only."""
 

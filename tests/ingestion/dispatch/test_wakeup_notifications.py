@@ -49,8 +49,6 @@ def listener(listen):
 
 @pytest.fixture
 def pipes():
-    if connection.vendor == "postgresql":
-        pytest.skip("pipes are for SQLite")
     return wakeup_notifications._get_folder()
 
 
@@ -81,9 +79,8 @@ def test_a_wakeup_between_two_waits_is_not_lost(listener):
     assert not listener.wait(0)
 
 
+@pytest.mark.only_on("sqlite", reason="both listeners would share the connection of this process")
 def test_every_idle_cluster_is_notified(listen):
-    if connection.vendor == "postgresql":
-        pytest.skip("both listeners would share the connection of this process")
     one, other = listen(), listen()
     wakeup.wake_worker()
     assert one.wait(LONG)
@@ -108,6 +105,7 @@ def test_a_listener_continues_on_a_new_connection_of_django(listener):
     sender.join()
 
 
+@pytest.mark.only_on("sqlite", reason="pipes are for SQLite")
 def test_the_pipe_of_a_cluster_that_ended_is_removed(pipes):
     pipes.mkdir(exist_ok=True)
     ended = pipes / "ended"
@@ -116,6 +114,7 @@ def test_the_pipe_of_a_cluster_that_ended_is_removed(pipes):
     assert not ended.exists()
 
 
+@pytest.mark.only_on("sqlite", reason="pipes are for SQLite")
 def test_a_full_pipe_blocks_no_submission(pipes, listener):
     [pipe] = pipes.iterdir()
     file = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)

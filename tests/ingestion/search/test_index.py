@@ -4,7 +4,7 @@ from itertools import cycle
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import transaction
 
 from audit import outbox
 from ingestion.core.states import DocumentState
@@ -137,7 +137,7 @@ def test_a_document_that_is_decided_again_has_the_words_of_the_last_reading(site
     assert find(mara, "after")
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no roles")
+@pytest.mark.only_on("postgresql", reason="SQLite has no roles")
 def test_the_role_of_the_application_indexes_and_removes_words(application_role, site, mara):
     document = make_packet(site, mara, FILED, reading=read_texts("secretword")).documents.get()
     assert find(mara, "secretwort")
@@ -145,7 +145,7 @@ def test_the_role_of_the_application_indexes_and_removes_words(application_role,
     assert find(mara, "secretwort") == []
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has FTS5 always")
+@pytest.mark.only_on("postgresql", reason="SQLite has FTS5 always")
 def test_without_trigrams_one_wrong_letter_is_forgiven_and_a_check_warns(site, mara, monkeypatch):
     monkeypatch.setattr(indexes, "_with_trigrams", set())
     assert search_index.check_trigrams(databases=["default"]) == []

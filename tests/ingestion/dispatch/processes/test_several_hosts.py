@@ -39,18 +39,15 @@ from tests.ingestion.whole_batches import (
     is_completed,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.only_on("postgresql", reason="with SQLite there is one host"),
+]
 # The limit that the portal enforces. SiteLedger is configured with a burst of 1: the difference
 # allows for requests that leave a busy machine late. Two hosts with separate limits of this rate
 # would still exceed it.
 LIMIT = SiteLimit(2.0, 4)
 ONE_AT_A_TIME = {"SHIFT_MAX_CHUNKS": "1"}  # so that chunks are left for the other host
-
-
-@pytest.fixture(autouse=True)
-def _postgresql():
-    if connection.vendor != "postgresql":
-        pytest.skip("with SQLite there is one host")
 
 
 @pytest.fixture
