@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -65,6 +66,23 @@ def test_a_job_is_accepted_with_its_address_and_followed_to_its_result(affairs):
     assert done.json()["result"]["result"] == "unanchored"
     events = [entry.event for entry in list_entries(f"job:{job['id']}")]
     assert events == ["job.requested", "job.done"]
+
+
+def test_a_failed_job_returns_its_error_and_its_time(affairs, monkeypatch):
+    path = ask(affairs, "verify").json()["url"].removeprefix("http://testserver")
+
+    def fail(job):
+        raise ValueError("the disk is gone")
+
+    kind = replace(background_jobs._kinds["verify"], work=fail)
+    monkeypatch.setitem(background_jobs._kinds, "verify", kind)
+    run_all()
+    response = affairs.get(path)
+    job = response.json()
+    assert (response.status_code, job["status"]) == (200, "failed")
+    assert (job["error"], job["result"]) == ("ValueError: the disk is gone", None)
+    assert job["submitted_at"] <= job["started_at"] <= job["finished_at"]
+    assert "Retry-After" not in response
 
 
 def test_a_repeated_request_returns_the_same_job(affairs):

@@ -1,5 +1,6 @@
 """Tests that what the documentation names exists: links, commands, labels, alarms, metrics."""
 
+import ast
 import re
 import shlex
 import subprocess
@@ -220,6 +221,34 @@ def test_every_call_of_the_http_interface_is_shown_with_curl():
         shape = re.sub(r"\{\w+\}", "[^/?:]+", path.replace("/api/v1", r"\$B")) + r"(\?.*)?"
         for verb in verbs:
             assert any(v == verb.upper() and re.fullmatch(shape, url) for v, url in calls), path
+
+
+def test_the_name_of_every_test_is_a_sentence():
+    """As CONTRIBUTING.md asks: a name of one or two words states no behaviour."""
+    names = {
+        node.name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
+    }
+    assert [name for name in names if not re.fullmatch(r"test(_[a-z0-9]+){3,}", name)] == []
+
+
+def test_every_package_that_is_required_to_run_has_a_reason_and_no_other_is_listed():
+    text = (DOCS / "dependencies.md").read_text()
+    running = text.partition("\n## Running\n")[2].partition("\n###")[0]
+    rows = [line.split("|") for line in running.splitlines() if line.startswith("| ")][1:]
+    documented = {
+        name.lower()
+        for _, packages, *_ in rows
+        for name in re.sub(r"\(.*\)| \d\.\d", "", packages).replace(",", " ").split()
+    }
+    assert all(reason.strip() for _, _, _, reason, *_ in rows)
+    required = set()
+    for file in ROOT.glob("requirements*.in"):
+        if file.name != "requirements-dev.in":
+            required.update(re.findall(r"^\w[\w-]*", file.read_text().lower(), re.MULTILINE))
+    assert documented | {"onnxruntime"} == required  # which belongs to rapidocr
 
 
 def test_the_required_libraries_are_used_where_the_page_about_dependencies_says():

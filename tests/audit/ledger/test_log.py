@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import orjson
 import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.utils.timezone import override
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -251,6 +252,17 @@ def test_a_time_without_a_zone_is_refused(db):
 def test_a_written_time_is_read_back_the_same_and_sorts_as_text(moment):
     assert datetime.fromisoformat(write_time(moment)) == moment
     assert len(write_time(moment)) == len("2026-08-14T09:31:07.123456Z")
+
+
+def test_times_are_recorded_in_utc_whatever_zone_the_process_and_the_caller_have(db):
+    local = timezone(timedelta(hours=-7))
+    with override("Asia/Kathmandu"), ledger():
+        move(occurred_at=datetime(2026, 8, 13, 20, 15, tzinfo=local))
+    line = orjson.loads(Entry.objects.get().body)
+    assert line["occurred_at"] == "2026-08-14T03:15:00.000000Z"
+    recorded = datetime.fromisoformat(line["recorded_at"])
+    assert line["recorded_at"].endswith("Z")
+    assert abs(datetime.now(UTC) - recorded) < timedelta(minutes=10)
 
 
 def test_recorded_times_do_not_run_backwards(db):

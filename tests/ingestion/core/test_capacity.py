@@ -25,7 +25,9 @@ def make_hosts(*busy, workers=2):
     return [HostLoad(f"h{number}", workers, each) for number, each in enumerate(busy)]
 
 
-@pytest.mark.parametrize(("held", "limit", "room"), [(0, 16, 16), (16, 16, 0), (17, 16, 0)])
+@pytest.mark.parametrize(
+    ("held", "limit", "room"), [(0, 16, 16), (15, 16, 1), (16, 16, 0), (17, 16, 0)]
+)
 def test_a_shift_has_room_up_to_its_limit(held, limit, room):
     assert compute_room(held, limit) == room
     assert RunningShift(0.0, held).has_room(limit, 600.0) == bool(room)

@@ -168,12 +168,13 @@ async def test_a_poisoned_document_is_held_and_its_neighbours_go_on():
     assert [house.recorder.moves[n][-1] for n in (2, 3, 4)] == ["ARCHIVED"] * 3
 
 
-async def test_a_worker_that_lost_its_lease_writes_nothing_more():
+async def test_a_worker_that_lost_its_lease_writes_nothing_more_and_logs_it(caplog):
     house = House()
     house.portal.faults[1] = [LeaseLost()]
     await house.ingest([make_item(1), make_item(2)])
     assert house.recorder.moves[1] == []
     assert house.recorder.moves[2][-1] == "ARCHIVED"
+    assert caplog.messages.count("document.lease_lost") == 1
 
 
 async def test_an_upload_waits_for_no_portal():

@@ -141,6 +141,20 @@ async def test_an_item_that_was_put_back_is_taken_after_its_wait():
     assert await queues.take() == "again"
 
 
+async def test_an_item_that_was_put_back_needs_a_token_of_its_own():
+    limit = ScriptedPortalLimit(make_reservation(0), make_reservation(0))
+    queues = await with_limit(limit, "again")
+    async with paced(queues):
+        for _ in range(2):  # The third attempt would wait, because no slot is left.
+            assert await queues.take() == "again"
+            queues.put_back("a", "again", 0.0)
+        third = asyncio.create_task(queues.take())
+        await let_tasks_run()
+        assert not third.done()
+        assert limit.wanted == [1, 1, 1]
+        third.cancel()
+
+
 async def test_workers_leave_when_the_last_item_is_finished_and_not_before():
     queues = open_queues("a")
     await queues.put("a", 1)

@@ -1,5 +1,7 @@
 """Tests of completion polls: a batch without progress ends after its deadline."""
 
+import hashlib
+import uuid
 from datetime import timedelta
 from itertools import count
 
@@ -10,12 +12,15 @@ from django.utils import timezone
 
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
+from ingestion.core.ports import Fetched
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import completion_polls, leases
 from ingestion.dispatch.completion_polls import CompletionPolls
+from ingestion.dispatch.processes import worker_host
 from ingestion.documents import batches, progress
 from ingestion.intake import retrying
-from ingestion.models import Chunk, Document
+from ingestion.models import Batch, Chunk, Document
+from ingestion.storage import finished_stages, spool
 from tests import steps
 from tests.factories import make_batch
 
@@ -156,6 +161,24 @@ def test_a_host_that_is_started_again_does_not_start_the_deadline_again():
     assert states(batch)[0] == BatchState.QUEUED
     make_polls().poll_due_batches(batch.created_at + DEADLINE + timedelta(minutes=1))
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 1})
+
+
+def test_the_first_tick_holds_an_orphan_past_its_deadline_and_keeps_its_finished_stages():
+    batch = make_batch()
+    began = timezone.now() - DEADLINE - timedelta(minutes=1)
+    [lease] = leases.claim_due_chunks(1, by="dead:1:1")
+    path = spool.get_attempt_folder(lease.lease_id) / "1"
+    path.write_bytes(b"%PDF-1.7")
+    [document] = [item.document for item in lease.items]
+    fetched = Fetched(path, hashlib.sha256(b"%PDF-1.7").hexdigest(), 8)
+    finished_stages.keep_fetched(document, fetched)
+    Chunk.objects.update(created_at=began, lease_expires_at=began)
+    Batch.objects.update(created_at=began)
+    worker_host.run_tick(make_polls())
+    held = batch.documents.get()
+    assert (held.state, held.code, held.attempts) == (DocumentState.HELD, "CAPACITY", 0)
+    assert not path.exists()  # the folder of the attempt
+    assert finished_stages.open_fetched(document, spool.get_attempt_folder(uuid.uuid4()))
 
 
 def test_a_poll_that_finds_nothing_to_do_writes_nothing():

@@ -71,6 +71,27 @@ def test_repeated_wakeups_do_not_lease_a_chunk_twice(one_site, submit, settings)
     assert_filed_once()
 
 
+@pytest.mark.slow
+def test_a_host_works_on_no_more_chunks_than_its_workers_have_room_for(one_site, submit, settings):
+    """The settings reach the workers, and all other chunks wait, though their site permits them."""
+    settings.CHUNK_SIZE, max_running = 2, 0
+    with (
+        slow_portal(one_site, submit, per_second=2.0) as batch,
+        worker_host(settings, WORKERS="2", SHIFT_MAX_CHUNKS="1", SITE_MAX_CHUNKS="8"),
+    ):
+        assert batch.chunks.count() > 4
+
+        def is_completed_meanwhile():
+            nonlocal max_running
+            max_running = max(max_running, batch.chunks.running().count())
+            return is_completed(batch)
+
+        eventually(is_completed_meanwhile)
+    assert max_running == 2
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
+
+
 @pytest.mark.slow  # test_several_hosts.py tests the same with buckets, in every run
 def test_two_hosts_work_on_one_batch(one_site, submit, settings):
     settings.CHUNK_SIZE = 2

@@ -54,6 +54,24 @@ def test_a_worker_receives_chunks_of_different_sites(settings):
     assert len({lease.site for lease in leased}) == len(leased) == 2
 
 
+def test_a_due_chunk_is_claimed_and_one_that_is_due_later_is_not():
+    due, later = make_batch(make_site()), make_batch(make_site())
+    later.chunks.update(next_dispatch_at=timezone.now() + timedelta(minutes=1))
+    [lease] = claim()
+    assert lease.batch == due.reference
+    assert later.chunks.get().state == ChunkState.WAITING
+    later.chunks.update(next_dispatch_at=timezone.now())
+    [lease] = claim()
+    assert lease.batch == later.reference
+
+
+def test_the_chunk_of_a_site_that_waits_longest_is_claimed_first():
+    site = make_site()
+    batches = [make_batch(site) for _ in range(3)]
+    claimed = [lease.batch for _ in range(3) for lease in claim()]
+    assert claimed == [batch.reference for batch in batches]
+
+
 def test_no_chunk_of_a_busy_site_is_claimed(settings):
     settings.CHUNK_SIZE = 1
     make_batch(documents=2)

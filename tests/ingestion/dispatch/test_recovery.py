@@ -9,7 +9,7 @@ import uuid
 import pytest
 from django.core.management import call_command
 from django.db import OperationalError, connection, connections
-from django_q.models import Schedule
+from django_q.models import OrmQ, Schedule
 
 from ingestion import tasks
 from ingestion.core.errors import LeaseLost
@@ -17,8 +17,9 @@ from ingestion.core.portal_queues import PortalQueues
 from ingestion.core.retry import RetryRules
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases, recovery, schedules
+from ingestion.dispatch.completion_polls import CompletionPolls
 from ingestion.dispatch.database_thread import DatabaseThread
-from ingestion.dispatch.processes import worker_presence
+from ingestion.dispatch.processes import worker_host, worker_presence
 from ingestion.dispatch.shift import Shift
 from ingestion.models import Chunk
 from ingestion.sources.document_source import LeaseFolders
@@ -36,6 +37,20 @@ def test_folders_without_a_lease_are_removed_and_others_are_kept():
     assert (result.chunks, result.folders) == (0, 1)
     assert mine.exists()
     assert not leftover.exists()
+
+
+def test_the_first_tick_of_a_host_revives_the_chunk_of_a_silent_worker_and_wakes_a_worker():
+    """Recovery comes before the search for due chunks, so no submission is needed for it."""
+    chunk, lease = make_leased()
+    spool.get_attempt_folder(lease)
+    Chunk.objects.filter(pk=chunk.pk).update(lease_expires_at="2026-01-01T00:00Z")
+    OrmQ.objects.all().delete()  # the wakeup of the submission
+    assert worker_host.run_tick(CompletionPolls()) == ""
+    chunk.refresh_from_db()
+    assert (chunk.state, chunk.losses) == (ChunkState.WAITING, 1)
+    assert OrmQ.objects.count() == 1
+    [revived] = leases.claim_due_chunks(1, by="here:1:1")
+    assert revived.chunk == chunk.pk
 
 
 def test_recover_prints_what_it_did(capsys):

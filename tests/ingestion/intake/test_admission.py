@@ -46,9 +46,9 @@ def test_a_batch_with_too_many_chunks_is_refused_with_the_numbers(settings):
     assert make_batch(documents=6).chunks.count() == 3
 
 
-def test_a_small_batch_is_one_chunk_for_each_site(settings):
-    batch = make_batch(documents=settings.CHUNK_SIZE)
-    assert batch.chunks.count() == 1
+def test_up_to_50_documents_of_a_site_are_one_chunk_by_default():
+    assert make_batch(documents=50).chunks.count() == 1
+    assert make_batch(documents=51).chunks.count() == 2
 
 
 def test_a_batch_above_the_limit_is_refused_without_a_time_to_try_again(settings):

@@ -2,15 +2,16 @@
 
 import pytest
 from django.core.files.base import ContentFile
+from django.db import IntegrityError
 
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
-from ingestion.models import Batch, Chunk, Packet
+from ingestion.models import Batch, BatchSource, Chunk, Packet
 from ingestion.storage import spool
-from tests.factories import make_batch, make_site, make_user
+from tests.factories import OPS, make_batch, make_site, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -70,6 +71,15 @@ def test_an_urgent_batch_ranks_before_other_batches():
     make_batch(make_site("patient"), priority=10)
     make_batch(make_site("urgent"), priority=1)
     assert Chunk.objects.order_by("rank").first().site.site_id == "urgent"
+
+
+def test_priorities_go_from_1_to_10_and_the_default_is_5():
+    assert Submission(BatchSource.MANIFEST, OPS).priority == 5
+    for priority in (1, 10):
+        assert make_batch(priority=priority).priority == priority
+    for priority in (0, 11):
+        with pytest.raises(IntegrityError):
+            make_batch(priority=priority)
 
 
 def test_an_upload_is_spooled_before_it_is_registered():

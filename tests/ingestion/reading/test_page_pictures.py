@@ -236,7 +236,7 @@ def test_pale_grey_stays_visible(draw):
     assert seen[1200, 1200] == 255
 
 
-def test_colours_stay(draw):
+def test_a_coloured_page_stays_coloured(draw):
     page = Image.new("RGB", A4_AT_200_DPI, "white")
     page.paste("blue", (300, 300, 900, 900))
     path = draw(as_image(page, "PNG", dpi=(200, 200)))

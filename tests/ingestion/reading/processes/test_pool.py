@@ -81,6 +81,31 @@ async def test_pages_are_in_order_regardless_of_the_process_that_read_them(tmp_p
     ]
 
 
+def find_pages_at_work():
+    """Return the pages on which the parser processes work at the moment."""
+    pages = set()
+    for pid in child_pids():
+        for note in Path(tempfile.gettempdir()).glob(f"*/work-of-{pid}"):
+            with suppress(FileNotFoundError):  # The process has just finished its page.
+                pages.update(note.read_text().split()[:1])
+    return pages
+
+
+@pytest.mark.slow
+async def test_as_many_pages_of_one_document_are_read_at_once_as_there_are_processes(tmp_path):
+    page = make_scan(render(make_pdf(lines=("This is a sheet of paper",))))
+    path = save(tmp_path, concatenate([page] * 12))
+    max_at_work = 0
+    async with Reader(replace(LIMITS, processes=3)) as reader:
+        reading = asyncio.create_task(reader.read(path, SHA256))
+        while not reading.done():
+            max_at_work = max(max_at_work, len(find_pages_at_work()))
+            await asyncio.sleep(0.01)
+        assert len(child_pids()) == 3
+    assert max_at_work == 3
+    assert [page.number for page in reading.result().pages] == list(range(1, 13))
+
+
 async def test_a_page_that_never_finishes_affects_only_its_own_document(tmp_path):
     sound = save(tmp_path, make_pdf(), "sound.pdf")
     bomb = save(tmp_path, hostile.tiling(), "bomb.pdf")

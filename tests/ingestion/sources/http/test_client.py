@@ -237,6 +237,25 @@ async def test_the_pool_works_after_requests_were_cancelled_under_contention(por
         assert len(opened._connections) == 1
 
 
+async def test_requests_of_one_thread_are_in_flight_at_the_same_time(portal, portals):
+    """The portal answers none of three requests before it has received all of them."""
+    all_received, answer = threading.Barrier(3), give(BODY)
+
+    def answer_together(handler):
+        all_received.wait(60)
+        answer(handler)
+
+    portal.on("/cv.pdf", answer_together)
+    async with portals() as opened:
+        fetched = await asyncio.gather(
+            *(
+                opened.fetch(make_item(portal.url("/cv.pdf"), document=number, max_in_flight=3))
+                for number in range(3)
+            )
+        )
+    assert [each.size for each in fetched] == [len(BODY)] * 3
+
+
 async def test_there_are_no_more_connections_than_requests_in_flight(portal, portals):
     portal.on("/cv.pdf", give(BODY))
     item = make_item(portal.url("/cv.pdf"), max_in_flight=3)
