@@ -17,7 +17,7 @@ def list_visible_sites(token: ApiToken) -> "QuerySet[Site]":
 
 def list_visible_documents(token: ApiToken) -> "QuerySet[Document]":
     """Return the documents that the token can see."""
-    rows = Document.objects.select_related("site__study", "packet", "batch")
+    rows = Document.objects.select_related("site__study", "packet", "batch", "chunk")
     return rows.filter(site=token.site_id) if token.site_id else rows
 
 

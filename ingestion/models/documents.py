@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from audit.ledger.recorded_row import RecordedRow
 from ingestion.core.container_entries import EntryUse
 from ingestion.core.file_parts import FilePart, PageUse
-from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
+from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, ChunkState, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
 from ingestion.models.choices import list_state_choices
 from ingestion.rules.document_types import TYPES, parse_doc_id
@@ -286,10 +286,17 @@ class Document(RecordedRow):
 
     @property
     def waits_until(self) -> datetime | None:
-        """Return the time of the next attempt, or None if no attempt is to come or it is due."""
-        if self.state != DocumentState.RECEIVED or self.next_attempt_at is None:
+        """Return the time of the next attempt, or None if no attempt is to come or it is due.
+
+        While its portal does not respond, only the chunk of a document stores that time
+        (`dispatch.portal_outages`).
+        """
+        if self.state != DocumentState.RECEIVED:
             return None
-        return self.next_attempt_at if self.next_attempt_at > timezone.now() else None
+        times = [self.next_attempt_at or timezone.now()]
+        if self.chunk and self.chunk.state == ChunkState.WAITING:
+            times.append(self.chunk.next_dispatch_at)
+        return latest if (latest := max(times)) > timezone.now() else None
 
     def entry_facts(self) -> Mapping[str, Any]:
         """Return the facts that all entries of the document contain."""

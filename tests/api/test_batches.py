@@ -339,3 +339,7 @@ def test_a_waiting_document_states_its_attempt_and_the_next_time(ops, batch):
     body = ops.get(f"documents/{document.pk}").json()
     assert body["attempt"] == 3
     assert body["next_attempt_at"].startswith(later.strftime("%Y-%m-%dT%H:%M:%S"))
+    probe_at = later + timedelta(minutes=5)  # While a portal is down, only the chunk has it.
+    batch.chunks.update(next_dispatch_at=probe_at)
+    body = ops.get(f"documents/{document.pk}").json()
+    assert body["next_attempt_at"].startswith(probe_at.strftime("%Y-%m-%dT%H:%M:%S"))

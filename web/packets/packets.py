@@ -6,7 +6,7 @@ One view answers for the page and for its live parts: `poll.js` requests the sam
 
 from collections import Counter
 
-from django.db.models import Count, F, Sum
+from django.db.models import Count, F, Max, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import get_conditional_response
@@ -42,11 +42,14 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     # a 304 response reads no document. It also changes when the last worker stops or the first one
     # starts, and when the documents of the site come from another source.
     totals = packet.documents.aggregate(
-        number=Count("pk"), changes=Sum(F("revision") + F("attempts") + F("fetch_tries"))
+        number=Count("pk"),
+        changes=Sum(F("revision") + F("attempts") + F("fetch_tries")),
+        due_at=Max("chunk__next_dispatch_at"),
     )
     source = describe_source(packet.site)
-    totals_text = f"{totals['number']}-{totals['changes']}"
-    etag = f'"{packet.pk}-{totals_text}-{int(has_worker)}-{source.kind}"'
+    times = [at.isoformat() if at else "" for at in (totals["due_at"], source.next_probe_at)]
+    parts = (packet.pk, totals["number"], totals["changes"], int(has_worker), source.kind, *times)
+    etag = f'"{"-".join(map(str, parts))}"'
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
         return unchanged
@@ -82,7 +85,7 @@ def _get_visible_packet(user: User, reference: str) -> Packet:
 
 def _describe_packet(packet: Packet, person: User, *, has_worker: bool) -> dict[str, object]:
     """Return the context of the live parts."""
-    rows = packet.documents.select_related("site", "duplicate_of__packet", "corrects")
+    rows = packet.documents.select_related("site", "chunk", "duplicate_of__packet", "corrects")
     # In the order in which they were sent, which does not change during the checks.
     documents = list(rows.prefetch_related("findings", *PREFETCHED).order_by("pk"))
     outcomes = _describe_outcomes(documents, person)

@@ -115,6 +115,16 @@ def test_a_portal_that_is_down_does_not_delay_other_portals(few, submit):
     assert chunk.next_dispatch_at > timezone.now() + timedelta(minutes=4)
 
 
+def test_each_document_of_a_portal_that_is_down_states_the_time_of_the_next_attempt():
+    batch = batch_at_a_portal_that_is_down(documents=20)
+    work_shift()
+    batch.documents.update(next_attempt_at=None)
+    probe_at = PortalLimitState.objects.get().next_probe_at
+    assert {document.waits_until for document in batch.documents.all()} == {probe_at}
+    batch.chunks.update(next_dispatch_at=LONG_AGO)
+    assert {document.waits_until for document in batch.documents.all()} == {None}
+
+
 def test_a_portal_that_is_still_down_receives_one_request_per_cooldown():
     batch = batch_at_a_portal_that_is_down(documents=20)
     work_shift()

@@ -1,6 +1,6 @@
 """The page of a packet: its progress, then the outcome of each document."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.conf import settings as configured
@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
-from ingestion.models import WorkerHost
+from ingestion.models import Chunk, WorkerHost
 from ingestion.rules.findings import RuleFinding
-from tests.factories import verdict
+from tests.factories import make_batch, verdict
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -104,6 +104,15 @@ def test_every_transition_of_a_document_changes_the_page(signed_in, site, mara):
     answer = page(signed_in, packet, X_Fragment="1", If_None_Match=etag)
     assert answer.status_code == 200
     assert "1 of 2 checked" in answer.content.decode()
+
+
+def test_a_document_that_waits_for_its_portal_states_the_time_of_the_next_attempt(signed_in, site):
+    packet = make_batch(site).packets.get()
+    etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
+    assert "Next attempt" not in content_of(signed_in, packet)
+    Chunk.objects.update(next_dispatch_at=datetime(2040, 5, 1, 20, 24, tzinfo=UTC))
+    answer = page(signed_in, packet, X_Fragment="1", If_None_Match=etag)
+    assert "1 May 2040, 20:24 UTC" in answer.content.decode()
 
 
 def test_the_complete_page_never_answers_304(signed_in, site, mara):
