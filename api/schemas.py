@@ -265,7 +265,10 @@ class ProgressOut(Schema):
     ]
     estimate: Annotated[
         EstimateOut | None,
-        Field(description="Null if the batch is final, or the pace is not known yet."),
+        Field(
+            description="Null if the batch is final, the pace is not known yet, or documents wait "
+            "for a portal that does not respond."
+        ),
     ]
 
 

@@ -3,19 +3,22 @@
 It only reads rows, so it never influences the work.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Max
 from django.utils import timezone
 
 from audit.estimates import MIN_SAMPLES, Estimate, estimate_remaining
 from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
+from ingestion.documents import portal_sources
 from ingestion.documents.stuck_sites import StuckSite, find_stuck_sites
-from ingestion.models import Batch, Document, Finding
+from ingestion.models import Batch, Document
+from sites.models import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +35,13 @@ class BatchProgress:
     states: dict[str, int]  # the number of documents in each state that has any
     codes: dict[str, int]  # the number of documents with each finding code
     seconds: float  # from its submission until its end, or until now
-    percentage: int  # 100 only at the end; falls only when a file is divided into documents
+    percentage: int  # of settled documents; 100 only at the end
     step: str
     error: str = ""  # a sentence: why it ended with unfinished documents
-    estimate: Estimate | None = None  # None: it is final, or the pace is not known yet
+    #: None: it is final, its pace is not known yet, or documents wait for a portal (below).
+    estimate: Estimate | None = None
+    #: Documents wait for a portal that does not respond, so that the end cannot be estimated.
+    waits_for_portal: bool = False
     stuck_sites: tuple[StuckSite, ...] = ()  # without progress, while other sites may move
 
     @property
@@ -109,12 +115,11 @@ def _count_progress(batch: Batch) -> BatchProgress:
     counts, state, now = batch.counts(), BatchState(batch.state), timezone.now()
     counts.pop(DocumentState.DIVIDED, None)
     codes = batch.documents.exclude(code="").order_by("code").values_list("code")
-    # Held documents that are retried were settled before: they do not lower the percentage.
-    is_retried = Exists(Finding.objects.filter(document=OuterRef("pk"), is_primary=True))
-    never_settled = batch.documents.unsettled().exclude(is_retried).count()
     total = sum(counts.values())
-    done = total - never_settled
-    is_retried_now = state.is_final and any(not each.is_settled for each in counts)
+    unsettled = sum(number for each, number in counts.items() if not each.is_settled)
+    is_retried_now = state.is_final and unsettled > 0
+    is_final = state.is_final and not is_retried_now
+    waiting_for_portal = _count_waiting_for_portal(batch) if unsettled else 0
     return BatchProgress(
         batch=batch.reference,
         state=state,
@@ -123,31 +128,57 @@ def _count_progress(batch: Batch) -> BatchProgress:
         states={str(name): n for name, n in sorted(counts.items())},
         codes=dict(codes.annotate(Count("pk"))),
         seconds=((batch.finished_at or now) - batch.created_at).total_seconds(),
-        percentage=100
-        if state.is_final and not is_retried_now
-        else min(99, 100 * done // max(total, 1)),
-        step=_describe_step(batch, is_retried_now=is_retried_now),
+        percentage=100 if is_final else min(99, 100 * (total - unsettled) // max(total, 1)),
+        step=_describe_step(
+            batch,
+            is_retried_now=is_retried_now,
+            is_waiting_for_portal=0 < unsettled == waiting_for_portal,
+        ),
         error="" if is_retried_now else _ERRORS.get(batch.error_code, ""),
-        estimate=None if state.is_final else _estimate(batch, total, done),
+        estimate=None if is_final or waiting_for_portal else _estimate(batch, total, unsettled),
+        waits_for_portal=waiting_for_portal > 0,
         stuck_sites=() if state.is_final else tuple(find_stuck_sites(now, batch=batch)),
     )
 
 
-def _describe_step(batch: Batch, *, is_retried_now: bool) -> str:
-    if is_retried_now:
-        return "Retrying held documents"
-    return "Cancelling" if batch.is_being_cancelled else _STEPS[BatchState(batch.state)]
+def _count_waiting_for_portal(batch: Batch) -> int:
+    """Return how many documents wait for a portal of which no source responds."""
+    sites = portal_sources.find_sites_to_upload(Site.objects.filter(chunks__batch=batch))
+    return batch.documents.waiting().filter(spooled="", site__in=sites.values("pk")).count()
 
 
-def _estimate(batch: Batch, total: int, done: int) -> Estimate | None:
+def _describe_step(batch: Batch, *, is_retried_now: bool, is_waiting_for_portal: bool) -> str:
+    if batch.is_being_cancelled:
+        return "Cancelling"
+    if is_waiting_for_portal:
+        return "Waiting for a portal that does not respond"
+    return "Retrying held documents" if is_retried_now else _STEPS[BatchState(batch.state)]
+
+
+def _estimate(batch: Batch, total: int, unsettled: int) -> Estimate | None:
     """Estimate the seconds until a batch ends, from earlier batches and its own progress.
 
-    While it waits, the upper bound contains the documents that were submitted before it.
+    While it waits, the upper bound contains the documents that were submitted before it. A retry is
+    new work of its unsettled documents only. Documents do not end before their next attempt.
     """
-    paces = _list_paces(total)
-    if batch.started_at is not None:
+    if BatchState(batch.state).is_final:
+        estimate = estimate_remaining(_list_paces(unsettled), total=unsettled)
+    elif batch.started_at is not None:
         elapsed = (timezone.now() - batch.started_at).total_seconds()
-        return estimate_remaining(paces, total=total, done=done, elapsed=elapsed)
+        done = total - unsettled
+        estimate = estimate_remaining(_list_paces(total), total=total, done=done, elapsed=elapsed)
+    else:
+        estimate = _estimate_waiting(batch, total)
+    last = batch.documents.waiting().aggregate(Max("next_attempt_at"))["next_attempt_at__max"]
+    if estimate is None or last is None:
+        return estimate
+    wait = max(0, math.ceil((last - timezone.now()).total_seconds()))
+    bounds = (estimate.low, estimate.likely, estimate.high)
+    return Estimate(*(max(seconds, wait) for seconds in bounds))
+
+
+def _estimate_waiting(batch: Batch, total: int) -> Estimate | None:
+    paces = _list_paces(total)
     own = estimate_remaining(paces, total=total)
     if own is None:
         return None

@@ -40,7 +40,8 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     has_worker = host_heartbeat.is_any_running()
     # The entity tag changes with every recorded transition and every attempt of a document, so that
     # a 304 response reads no document. It also changes when the last worker stops or the first one
-    # starts, and when the documents of the site come from another source.
+    # starts, when the documents of the site come from another source, and when the time of the next
+    # attempt moves.
     totals = packet.documents.aggregate(
         number=Count("pk"),
         changes=Sum(F("revision") + F("attempts") + F("fetch_tries")),
@@ -95,10 +96,12 @@ def _describe_packet(packet: Packet, person: User, *, has_worker: bool) -> dict[
         has_worker=has_worker,
     )
     is_notified = notifications.is_on() and notifications.is_wanted_by(person)
+    batch_progress = None if progress.is_done else get_progress(packet.batch)
     settled_at = [document.settled_at for document in documents if document.settled_at]
     return {
         "progress": progress,
-        "estimate": None if progress.is_done else get_progress(packet.batch).estimate,
+        "estimate": batch_progress.estimate if batch_progress else None,
+        "waits_for_portal": batch_progress is not None and batch_progress.waits_for_portal,
         "outcomes": outcomes,
         "conflicts": _list_conflicts(packet, documents, person) if progress.is_done else [],
         "is_notified": is_notified and not progress.is_done,

@@ -12,7 +12,7 @@ from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.documents import batches, progress, results
 from ingestion.intake import retrying
-from ingestion.models import Batch, Document
+from ingestion.models import Batch, Document, PortalLimitState
 from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import make_batch, verdict
@@ -54,17 +54,48 @@ def test_progress_grows_with_every_document_and_reaches_100_at_the_end():
     assert steps == ["Waiting for a worker", "Fetching and checking", "Finished"]
 
 
-def test_progress_does_not_fall_when_a_held_document_is_retried(settings):
-    settings.CHUNK_SIZE = 1
-    batch = make_batch(documents=2)
+def test_a_retry_of_an_ended_batch_is_new_work_with_its_own_progress_and_estimate():
+    batch = make_batch(documents=4)
+    lease = claim()
+    for item in lease.items:
+        end(lease, item, "INTERNAL_ERROR", held=item != lease.items[0])
+    close(lease)
+    now = timezone.now()
+    Batch.objects.update(started_at=now - timedelta(seconds=40), finished_at=now)
+    retrying.retry_held(Document.objects.all(), by=OPS)
+    begun = progress.get_progress(batch)
+    assert (begun.settled, begun.total, begun.percentage) == (1, 4, 25)
+    assert begun.step == "Retrying held documents"
+    assert begun.estimate.low <= begun.estimated_seconds_remaining == 30 <= begun.estimate.high
     lease = claim()
     end(lease, lease.items[0], "INTERNAL_ERROR", held=True)
-    close(lease)
-    before = progress.get_progress(batch)
-    retrying.retry_held(Document.objects.all(), by=OPS)
-    after = progress.get_progress(batch)
-    assert (before.settled, after.settled) == (1, 0)
-    assert before.percentage == after.percentage == 50
+    later = progress.get_progress(batch)
+    assert (later.settled, later.percentage, later.estimated_seconds_remaining) == (2, 50, 20)
+
+
+def test_the_remaining_time_is_not_estimated_while_a_portal_does_not_respond():
+    batch = make_batch(documents=4)
+    lease = claim()
+    end(lease, lease.items[0])
+    assert progress.get_progress(batch).estimate is not None
+    portal = batch.packets.get().site.portal
+    PortalLimitState.objects.create(portal=portal, breaker="OPEN")
+    down = progress.get_progress(batch)
+    assert (down.estimate, down.waits_for_portal) == (None, True)
+    assert down.step == "Waiting for a portal that does not respond"
+    PortalLimitState.objects.update(breaker="CLOSED")
+    assert progress.get_progress(batch).estimate is not None
+
+
+def test_an_estimate_ends_after_the_next_attempt_of_each_document():
+    batch = make_batch(documents=2)
+    lease = claim()
+    end(lease, lease.items[0])
+    later = timezone.now() + timedelta(seconds=3600)
+    Document.objects.filter(pk=lease.items[1].document).update(
+        state=DocumentState.RECEIVED, next_attempt_at=later
+    )
+    assert 3590 < progress.get_progress(batch).estimate.low <= 3600
 
 
 def test_the_remaining_time_is_estimated_when_a_document_is_settled():
