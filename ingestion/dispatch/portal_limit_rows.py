@@ -195,8 +195,8 @@ def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
 def _follow_sources(portal: Portal, old: Breaker, new: Breaker) -> None:
     """Record a change of the source of documents, and make what waits for a source due at once.
 
-    `portal` is a portal or a mirror, whose breaker has just changed. Only a change of a source
-    ends the waiting times of its documents: they were those of the other source.
+    `portal` is a portal or a mirror, whose breaker has just changed. Of a portal with mirrors, a
+    change also ends the waiting times of its documents: they were those of the other source.
     """
     first = portal.mirror_of or portal
     sources = portal_sources.list_sources(first)
@@ -205,7 +205,7 @@ def _follow_sources(portal: Portal, old: Breaker, new: Breaker) -> None:
     if portal.pk in states:
         states[portal.pk].breaker = old.state
     before = portal_sources.find_active_source(sources, states)
-    if before != after and len(sources) > 1:
+    if before != after:
         first.record(
             "portal.source_changed",
             by=WORKER_ACTOR,
@@ -216,6 +216,7 @@ def _follow_sources(portal: Portal, old: Breaker, new: Breaker) -> None:
                 "to": after.key if after else portal_sources.UPLOAD,
             },
         )
+    if before != after and len(sources) > 1:
         Document.objects.waiting().filter(
             site__portal=first, failing_since__isnull=False, next_attempt_at__isnull=False
         ).update(next_attempt_at=None)

@@ -18,6 +18,7 @@ from ingestion.dispatch.database_thread import DatabaseThread
 from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
 from ingestion.dispatch.work_items import get_portal_terms
 from ingestion.models import Chunk, PortalLimitState
+from sites.models import Portal
 from tests.factories import make_batch, make_site
 
 pytestmark = pytest.mark.django_db
@@ -112,6 +113,19 @@ def test_every_change_of_a_breaker_is_in_the_ledger(portal):
     ]
     assert {entry.site for entry in entries} == {"1001"}
     assert entries[0].detail["portal"] == "site-1001"
+
+
+def test_a_portal_without_mirrors_records_that_people_have_to_upload(portal):
+    fail(portal)
+    cool_down(portal)
+    portal_limit_rows.start_probe(portal, RATE, BREAKER)
+    portal_limit_rows.record_outcome(portal, RequestOutcome.ANSWERED, BREAKER)
+    changes = [
+        (entry.detail["from"], entry.detail["to"])
+        for entry in list_entries(Portal.objects.get(pk=portal).subject)
+        if entry.event == "portal.source_changed"
+    ]
+    assert changes == [("site-1001", "upload"), ("upload", "site-1001")]
 
 
 def test_failures_of_several_workers_add_up_until_an_answer(portal):
