@@ -475,7 +475,13 @@ class SiteOut(Schema):
             "upload, while neither responds."
         ),
     ]
-    next_probe_at: datetime | None
+    next_probe_at: Annotated[
+        datetime | None,
+        Field(
+            description="When a portal that does not respond is asked again. Null if it responds, "
+            "or if it is asked with the next document."
+        ),
+    ]
     url: str
 
 

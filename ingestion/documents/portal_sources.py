@@ -17,6 +17,7 @@ from itertools import chain
 from urllib.parse import urlsplit
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from ingestion.core.breaker import BreakerState
 from ingestion.models import PortalLimitState
@@ -41,7 +42,8 @@ class SourceStatus:
     kind: SiteSourceKind
     portal: Portal  # the first source
     source: Portal | None  # that is asked; None: people upload documents
-    next_probe_at: datetime | None = None  # of the first source, if it does not respond
+    # Of the first source, if it does not respond. None: it is asked with the next document.
+    next_probe_at: datetime | None = None
 
 
 def list_sources(portal: Portal) -> list[Portal]:
@@ -136,8 +138,17 @@ def describe_sources(sites: Iterable[Site]) -> dict[int, SourceStatus]:
             continue
         mirror = active.get(portal.pk)
         kind = SiteSourceKind.MIRROR if mirror else SiteSourceKind.UPLOAD
-        found[site.pk] = SourceStatus(kind, portal, mirror, state.next_probe_at)
+        found[site.pk] = SourceStatus(kind, portal, mirror, find_coming_probe(state))
     return found
+
+
+def find_coming_probe(state: PortalLimitState) -> datetime | None:
+    """Return when a portal that does not respond is asked again, or None if that time has passed.
+
+    A probe is a request for a document. Without a document that is due, the portal is asked with
+    the next document, however long ago the time of the probe was.
+    """
+    return state.next_probe_at if state.next_probe_at > timezone.now() else None
 
 
 def find_active_mirrors(portals: Collection[int]) -> dict[int, Portal]:

@@ -12,6 +12,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
+from ingestion.documents.portal_sources import find_coming_probe
 from ingestion.intake.manifest import explain_address_refusal
 from ingestion.intake.registration import register_manifest
 from ingestion.intake.submission import Submission, find_batch_by_key
@@ -27,7 +28,8 @@ class NothingToPull(Exception):
 class PortalUnavailable(Exception):
     """The portal of the site does not answer, and nothing was registered.
 
-    `seconds` is the time until its next probe.
+    `seconds` is the time until its next probe. After that, the first document of a pull is the
+    probe, so the pull is not refused.
     """
 
     def __init__(self, next_probe_at: datetime) -> None:
@@ -46,8 +48,9 @@ def pull_site(site: Site, submission: Submission) -> Batch:
     """
     if find_batch_by_key(submission.idempotency_key):
         return register_manifest([], submission)
-    if limit_state := PortalLimitState.objects.down().filter(portal=site.portal_id).first():
-        raise PortalUnavailable(limit_state.next_probe_at)
+    limit_state = PortalLimitState.objects.down().filter(portal=site.portal_id).first()
+    if limit_state and (next_probe_at := find_coming_probe(limit_state)):
+        raise PortalUnavailable(next_probe_at)
     served = Document.objects.filter(site=site).exclude(url="")
     # If the last document of a doc_id was cancelled, the one before it counts.
     counted = served.exclude(state=DocumentState.CANCELLED)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from audit import trail_reviews
 from audit.ledger import queries
 from audit.verification.ledger_status import get_status_figures
+from ingestion.documents import portal_sources
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
 
 
@@ -52,7 +53,7 @@ def get_status() -> dict[str, Any]:
             .annotate(Count("pk"))
         },
         "portals_down": [
-            f"{row.portal} ({row.breaker}, next probe {row.next_probe_at:%Y-%m-%d %H:%M:%S} UTC)"
+            f"{row.portal} ({row.breaker}, {_describe_probe(row)})"
             for row in PortalLimitState.objects.down().select_related("portal")
         ],
         "portal_use": get_portal_use(),
@@ -64,6 +65,12 @@ def get_status() -> dict[str, Any]:
         "ledger_review_due": f"{review.on}" if review.on else "",
         "ledger_review_overdue": review.is_overdue(timezone.now().date()),
     }
+
+
+def _describe_probe(row: PortalLimitState) -> str:
+    if next_probe_at := portal_sources.find_coming_probe(row):
+        return f"next probe {next_probe_at:%Y-%m-%d %H:%M:%S} UTC"
+    return "next probe with the next document"
 
 
 def get_portal_use() -> dict[str, float]:

@@ -169,5 +169,8 @@ def test_a_site_has_the_status_of_its_portal(program, other_program, site):
     body = program.get("sites/0203").json()
     assert body["portal_answers"] is False
     assert body["next_probe_at"].startswith("2030-")
+    PortalLimitState.objects.update(probe_at=1)  # Then it is asked with the next document.
+    body = program.get("sites/0203").json()
+    assert (body["portal_answers"], body["next_probe_at"]) == (False, None)
     check_problem(program.get("sites/0999"), 404)
     check_problem(program.get("sites/nobody"), 404)

@@ -77,6 +77,12 @@ def test_a_pull_from_an_unavailable_portal_is_refused_with_a_time_to_retry(ops, 
     assert Batch.objects.filter(source=BatchSource.PULL).count() == 0
 
 
+def test_after_the_time_of_the_probe_a_pull_is_the_probe(ops, site):
+    add_rejected(site)
+    PortalLimitState.objects.create(portal=site.portal, breaker=BreakerState.OPEN, probe_at=1)
+    assert pull(ops, "0203").status_code == 202
+
+
 def test_only_operations_can_pull(program, ops, site):
     add_rejected(site)
     check_problem(pull(program, "0203"), 403)

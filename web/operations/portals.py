@@ -27,7 +27,8 @@ class PortalLine:
     sites: str  # the numbers of its sites
     used: float  # the used share of the request limit; 1.0 means that the limit is reached
     waiting: int  # documents
-    next_probe_at: datetime | None  # None if the portal responds
+    is_down: bool = False
+    next_probe_at: datetime | None = None  # of a portal that is down; None: with the next document
     fallback: str = ""  # key of the mirror that is asked in the meantime; "": people upload
 
     @property
@@ -64,7 +65,7 @@ def list_busy_portals() -> list[PortalLine]:
         _build_line(limit_state, waiting, active.get(limit_state.portal_id), now)
         for limit_state in limit_states
     ]
-    return sorted(lines, key=lambda line: (line.next_probe_at is None, -line.used))
+    return sorted(lines, key=lambda line: (not line.is_down, -line.used))
 
 
 def _build_line(
@@ -82,6 +83,7 @@ def _build_line(
         sites=named,
         used=limit_state.used(now),
         waiting=waiting.get(portal.pk, 0),
-        next_probe_at=limit_state.next_probe_at if is_down else None,
+        is_down=is_down,
+        next_probe_at=portal_sources.find_coming_probe(limit_state) if is_down else None,
         fallback=mirror.key if mirror else "",
     )

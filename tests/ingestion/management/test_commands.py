@@ -188,14 +188,14 @@ def test_recover_prints_the_number_of_orphaned_chunks(capsys):
 
 def test_status_names_portals_that_are_down_or_fully_used(capsys):
     down, busy = (make_site(number).portal for number in ("1001", "1002"))
-    until = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC).timestamp()
+    until = datetime.datetime(2040, 12, 1, tzinfo=datetime.UTC).timestamp()
     PortalLimitState.objects.create(portal=down, breaker="OPEN", probe_at=until * 1e6)
     portal_limit_rows.reserve_tokens(
         busy.pk, RequestRate.of(busy.rate_per_second, busy.burst), 5000
     )
     call_command("status", as_json=True)
     status = json.loads(capsys.readouterr().out)
-    assert status["portals_down"] == ["site-1001 (OPEN, next probe 2026-12-01 00:00:00 UTC)"]
+    assert status["portals_down"] == ["site-1001 (OPEN, next probe 2040-12-01 00:00:00 UTC)"]
     assert list(status["portal_use"]) == ["site-1002"]
     call_command("status")
     assert "site-1001" in capsys.readouterr().out

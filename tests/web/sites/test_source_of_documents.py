@@ -54,6 +54,17 @@ def test_without_a_mirror_the_site_is_asked_to_upload(signed_in, site, portal):
         assert 'href="/packets/new/?site=0203">Upload urgent documents' in content
 
 
+def test_after_the_time_of_the_probe_the_portal_is_asked_with_the_next_document(
+    signed_in, site, portal
+):
+    stop(portal)
+    assert "The portal is asked again from <time" in text(signed_in.get("/sites/0203/"))
+    PortalLimitState.objects.update(probe_at=1)
+    page = text(signed_in.get("/sites/0203/"))
+    assert "The portal is asked again with the next document." in page
+    assert "asked again from" not in page
+
+
 def test_the_start_page_asks_for_uploads_only_if_no_mirror_responds(signed_in, portal, mirror):
     stop(portal)
     assert "Portal not responding" not in text(signed_in.get("/"))
