@@ -23,12 +23,13 @@ from django.utils.translation import gettext as _
 
 from audit.change_tracking import form_errors
 from ingestion.core.states import DocumentState
-from ingestion.intake import drafts
+from ingestion.intake import corrections, drafts
 from ingestion.intake.admission import AtCapacity, format_wait
 from ingestion.intake.corrections import CorrectionRefused
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.quotas import QuotaExceeded
 from ingestion.intake.registration import SEVERAL_DOCUMENTS, UploadedDocument
+from ingestion.intake.retrying import DOWNLOAD_FAILED
 from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.models.requirements import get_type_name
 from ingestion.rules.classification.classify import suggest_type
@@ -103,6 +104,14 @@ class UploadForm:
     def replaces(self) -> bool:
         """Return whether the new file replaces one in review, not a rejected or returned one."""
         return self.corrects is not None and self.corrects.state == DocumentState.IN_REVIEW
+
+    @property
+    def is_first_file(self) -> bool:
+        """Return whether no file of the document has arrived: its portal did not deliver it."""
+        document = self.corrects
+        return document is not None and (
+            corrections.is_waiting_for_portal(document) or document.code == DOWNLOAD_FAILED
+        )
 
     @property
     def rows(self) -> list[UploadRow]:

@@ -280,6 +280,18 @@ def test_the_site_uploads_in_one_step_what_its_portal_does_not_deliver(signed_in
     assert undelivered.batch.state == "FAILED", "nothing of it is left to do"
 
 
+@pytest.mark.parametrize("document", ["undelivered", "not_given"])
+def test_the_form_for_a_file_that_never_arrived_does_not_call_it_a_correction(
+    signed_in, request, document
+):
+    document = request.getfixturevalue(document)
+    form = signed_in.get(f"/documents/{document.pk}/correct/").content.decode()
+    assert "The portal has not delivered" in form
+    assert "Send the file" in form
+    assert "corrected file" not in form
+    assert "replaces" not in form
+
+
 def test_a_worker_that_still_asks_the_portal_does_not_undo_the_upload(signed_in, undelivered):
     chunk, lease = lease_of(undelivered)
     sent(signed_in, undelivered)
