@@ -34,6 +34,7 @@ class QueueFilter:
     category: str = ""
     severity: str = ""
     owner: str = ""
+    retryable: bool | None = None  # whether the same file may pass another attempt
     site: str = ""  # number of the site
     mine: User | None = None  # the reviewer to whom the documents are assigned
     overdue: bool = False
@@ -54,7 +55,12 @@ def filter_queue(wanted: QueueFilter) -> "QuerySet[Document]":
         "assignment__assigned_to": wanted.mine,
     }
     rows = rows.filter(**{name: value for name, value in given.items() if value})
-    codes = select_codes(category=wanted.category, severity=wanted.severity, owner=wanted.owner)
+    codes = select_codes(
+        category=wanted.category,
+        severity=wanted.severity,
+        owner=wanted.owner,
+        retryable=wanted.retryable,
+    )
     if len(codes) < len(CODES):
         rows = rows.filter(code__in=codes)
     if wanted.overdue:

@@ -27,6 +27,7 @@ from web.shell.forms import (
 )
 
 IN_REVIEW, REJECTED = "", "rejected"  # values of the filter `what`
+YES, NO = "yes", "no"  # of the filter `retryable`, and in the CSV file
 
 
 def _list_code_choices() -> list[tuple[str, Any]]:
@@ -62,6 +63,11 @@ class FilterForm(PlainForm):
     owner = forms.ChoiceField(
         label=_("Owner"), required=False, choices=partial(list_attribute_choices, "owner")
     )
+    retryable = forms.ChoiceField(
+        label=_("Retryable"),
+        required=False,
+        choices=[("", _("Any")), (YES, _("Yes")), (NO, _("No"))],
+    )
     site = forms.CharField(label=_("Site number"), required=False, max_length=60)
     only = forms.ChoiceField(
         label=_("Limit to"),
@@ -85,6 +91,7 @@ class FilterForm(PlainForm):
             category=given.get("category", ""),
             severity=given.get("severity", ""),
             owner=given.get("owner", ""),
+            retryable={YES: True, NO: False}.get(given.get("retryable", "")),
             site=given.get("site", "").strip(),
             mine=person if only == "mine" else None,
             overdue=only == "overdue",
@@ -94,7 +101,7 @@ class FilterForm(PlainForm):
     @property
     def has_filters(self) -> bool:
         """Return whether the list is filtered. Call `to_queue_filter()` first."""
-        names = ("code", "category", "severity", "owner", "site", "only")
+        names = ("code", "category", "severity", "owner", "retryable", "site", "only")
         return any(self.cleaned_data.get(name) for name in names)
 
 

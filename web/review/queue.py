@@ -20,7 +20,7 @@ from ingestion.rules.codes import CODES
 from ingestion.rules.finding_texts import CodeAttributes, describe_attributes, get_short_text
 from sites.models import User
 from web import permissions
-from web.review.forms import FilterForm
+from web.review.forms import NO, YES, FilterForm
 from web.shell.access import READ, SignedIn, restrict_page
 
 DOCUMENTS_PER_PAGE = 50
@@ -77,13 +77,17 @@ def review_queue_csv(request: SignedIn) -> StreamingHttpResponse:
 
 
 def _generate_csv(queue: "QuerySet[Document]") -> Iterator[str]:
-    """Yield the lines of the CSV file. The attributes of a code have the values of the API."""
+    """Yield the lines of the CSV file. Attributes have the values of the filters of the queue."""
     line = StringIO()
     writer = csv.writer(line)
     writer.writerow(CSV_HEADINGS)
     for document in queue.iterator(CSV_ROWS_PER_QUERY):
         row, code = build_queue_row(document), CODES.get(document.code)
-        attributes = [code.category, code.severity, code.owner, code.is_retryable] if code else []
+        attributes = (
+            [code.category, code.severity, code.owner, YES if code.is_retryable else NO]
+            if code
+            else []
+        )
         cells = [
             document.pk,
             document.site.site_id,

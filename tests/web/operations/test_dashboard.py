@@ -117,6 +117,11 @@ def test_a_portal_that_does_not_respond_is_listed_with_its_next_attempt(ops, hos
     later = int((time.time() + 300) * 1e6)
     PortalLimitState.objects.create(portal=site.portal, breaker="OPEN", probe_at=later)
     assert "Not responding" in text(ops.get(PAGE))
+    PortalLimitState.objects.update(probe_at=int((time.time() - 3600) * 1e6))
+    page = text(ops.get(PAGE))
+    assert "Not responding" in page
+    assert "asked again with the next document" in page
+    assert "next attempt" not in page
 
 
 def test_problems_of_the_settings_are_shown_with_advice(ops, host, settings):
@@ -164,6 +169,13 @@ def test_the_number_of_queries_does_not_grow_with_the_work(ops, host, site):
         WorkerHost.objects.create(name=f"h{number}", host="h", workers=1, software="1")
     Document.objects.filter(state="ARCHIVED").update(code="")
     assert queries() == few
+
+
+def test_the_dashboard_does_not_say_that_waiting_documents_were_filed(ops, site, host):
+    make_batch(site, 10)
+    page = text(ops.get(PAGE))
+    assert "No documents were rejected, returned, held or put in review." in page
+    assert "All documents were filed" not in page
 
 
 def test_the_dashboard_counts_documents_that_were_not_filed_by_owner(ops, site, host, capsys):

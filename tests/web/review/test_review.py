@@ -71,9 +71,10 @@ def test_every_page_shows_reviewers_how_many_documents_wait(reviewing, sent, mar
 def test_the_queue_shows_and_filters_the_attributes_of_codes(reviewing, sent):
     sent(IN_REVIEW)
     page = text(reviewing.get("/admin/review/"))
-    assert "Reconciliation, Major. Owner: QA" in page
-    assert "1 document to decide" in text(reviewing.get("/admin/review/?owner=qa&severity=major"))
-    for query in ("owner=sponsor", "severity=critical", "category=privacy"):
+    assert "Reconciliation, Major, Final. Owner: QA" in page
+    found = text(reviewing.get("/admin/review/?owner=qa&severity=major&retryable=no"))
+    assert "1 document to decide" in found
+    for query in ("owner=sponsor", "severity=critical", "category=privacy", "retryable=yes"):
         page = text(reviewing.get(f"/admin/review/?{query}"))
         assert "No documents match these filters." in page
 
@@ -84,7 +85,7 @@ def test_the_filtered_queue_can_be_downloaded_with_the_attributes(reviewing, sen
     assert answer["Content-Type"].startswith("text/csv")
     (row,) = csv.DictReader(StringIO(b"".join(answer).decode()))
     attributes = [row[name] for name in ("category", "severity", "owner", "retryable")]
-    assert attributes == ["reconciliation", "major", "qa", "False"]
+    assert attributes == ["reconciliation", "major", "qa", "no"]
     assert (row["document"], row["code"]) == (str(document.pk), document.code)
     narrowed = b"".join(reviewing.get("/admin/review/queue.csv?owner=sponsor")).decode()
     assert list(csv.DictReader(StringIO(narrowed))) == []
