@@ -22,6 +22,7 @@ from api.http.problems import Problem, make_problem_response
 from api.uploads import deprecated_put, open_packets
 from ingestion.intake.admission import AtCapacity
 from ingestion.intake.corrections import CorrectionRefused
+from ingestion.intake.field_faults import describe_fault
 from ingestion.intake.manifest import SubmissionRefused
 from ingestion.intake.quotas import QuotaExceeded, SpoolFull
 from ingestion.intake.submission import IdempotencyKeyReused
@@ -92,7 +93,7 @@ def _on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 def _on_invalid_value(request: HttpRequest, error: ValidationError) -> HttpResponse:
     errors = [
-        {"field": ".".join(str(part) for part in fault["loc"]), "message": fault["msg"]}
+        {"field": ".".join(str(part) for part in fault["loc"]), "message": describe_fault(fault)}
         for fault in error.errors
     ]
     detail = "A value in the request is not valid. `errors` names each one."

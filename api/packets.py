@@ -96,8 +96,7 @@ def submit(request: ApiRequest, response: HttpResponse) -> Any:
         case "application/json":
             body = request_bodies.read_json(request)
             if isinstance(body, dict) and "files" in body:
-                schema = request_bodies.choose_schema(OPEN_SCHEMAS, body)
-                declared = request_bodies.validate(schema, body)
+                declared = request_bodies.validate_version(OPEN_SCHEMAS, body)
                 return open_packets.open_declared_packet(request, response, declared, key)
             return _submit_manifest(request, response, body, key)
         case "multipart/form-data":
@@ -126,8 +125,7 @@ def _submit_files(request: ApiRequest, response: HttpResponse, key: str) -> Any:
     max_megabytes = settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1
     request_bodies.check_content_length(request, max_megabytes=max_megabytes)
     described = request_bodies.parse_json(multipart.read_packet_part(request))
-    schema = request_bodies.choose_schema(FILES_SCHEMAS, described)
-    packet = request_bodies.validate(schema, described)
+    packet = request_bodies.validate_version(FILES_SCHEMAS, described)
     site = multipart.find_site(request.auth, packet.site_id)
     submission = keys.make_submission(
         request.auth, BatchSource.UPLOAD, priority=packet.priority, key=key

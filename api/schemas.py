@@ -64,7 +64,7 @@ RecordedReason = Annotated[
         min_length=MIN_REASON_CHARACTERS,
         max_length=MAX_DECISION_REASON_CHARACTERS,
         pattern=NO_NUL,
-        description="Recorded in the ledger.",
+        description=f"Recorded in the ledger. At least {MIN_REASON_CHARACTERS} characters.",
     ),
 ]
 TypeSlug = Annotated[str, Field(max_length=40)]
@@ -598,7 +598,13 @@ class DeclaredOut(Schema):
 
     person: str
     person_role: str
-    language: Annotated[str, Field(description="ISO 639-2; chi_sim and chi_tra for Chinese.")]
+    language: Annotated[
+        str,
+        Field(
+            description="Its code of ISO 639-2, whichever code was sent; for Chinese, chi_sim or "
+            "chi_tra."
+        ),
+    ]
     version: str
 
 

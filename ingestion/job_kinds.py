@@ -25,6 +25,7 @@ from ingestion.assessment.corpus import CorpusError
 from ingestion.backup import job as backup_job
 from ingestion.documents.active_model import ACTIVE_MODEL, BUILT_IN_MODEL, find_model
 from ingestion.fhir import export as fhir_export
+from ingestion.intake.field_faults import describe_fault
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.learning import rejudgement, training
 from ingestion.models import LearnedModel, Packet
@@ -275,7 +276,9 @@ def request_job(  # noqa: PLR0913 - the parts of a request; callers name each
         given = kind.parameters.model_validate(parameters)
     except ValidationError as error:
         faults = [
-            SubmissionFault(0, ".".join(("parameters", *map(str, fault["loc"]))), fault["msg"])
+            SubmissionFault(
+                0, ".".join(("parameters", *map(str, fault["loc"]))), describe_fault(fault)
+            )
             for fault in error.errors()
         ]
         raise SubmissionRefused(faults) from None

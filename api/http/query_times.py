@@ -13,7 +13,7 @@ _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]").match  # pydantic would accept a
 
 def _restore_plus(value: object) -> object:
     if not isinstance(value, str) or not _ISO_8601(value):
-        raise ValueError("is written as 2026-11-01T00:00:00Z")
+        raise ValueError("Send a time with its time zone, such as 2026-11-01T00:00:00Z.")
     return _LOST_PLUS.sub(r"+\1", value)
 
 
@@ -21,7 +21,7 @@ def _to_utc(value: datetime) -> datetime:
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise ValueError("is outside the calendar") from None
+        raise ValueError("Send a time of the years 1 to 9999 in UTC.") from None
 
 
 QueryTime = Annotated[AwareDatetime, BeforeValidator(_restore_plus), AfterValidator(_to_utc)]

@@ -1,6 +1,7 @@
 """Checks request bodies: their length, their JSON, and the values against a schema."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -12,12 +13,13 @@ from api.http.problems import Problem
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
 from ingestion.intake import submission_schemas
+from ingestion.intake.field_faults import describe_faults
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.submission_schemas import UnsupportedSchema
 from web.shell.request_limits import parse_whole_number
 
 BodyModel = TypeVar("BodyModel", bound=BaseModel)
-Model = TypeVar("Model")
+NO_VERSIONS: Mapping[str, type[BaseModel]] = MappingProxyType({})
 BYTES_PER_MEGABYTE = 1_000_000
 # Schemas for the OpenAPI document. django-ninja adds only those of bodies that it parses itself.
 COMPONENTS: dict[str, Any] = {}
@@ -63,24 +65,30 @@ def parse_json(text: bytes) -> Any:
         raise Problem(400, f"The body is not valid JSON: {error.message}{where}.") from None
 
 
-def choose_schema(schemas: Mapping[str, Model], value: Any) -> Model:
-    """Return the model of the schema version of a body. Raises SubmissionRefused."""
+def validate_version(schemas: Mapping[str, type[BodyModel]], value: Any) -> BodyModel:
+    """Return the value as the model of its schema version. Raises SubmissionRefused."""
     try:
-        return submission_schemas.choose_schema(schemas, value)
+        model = submission_schemas.choose_schema(schemas, value)
     except UnsupportedSchema as error:
         raise SubmissionRefused([SubmissionFault(0, "schema_version", str(error))]) from None
+    return validate(model, value, schemas)
 
 
-def validate(model: type[BodyModel], value: Any) -> BodyModel:
-    """Return the value as a model. Raises SubmissionRefused with all faults."""
+def validate(
+    model: type[BodyModel], value: Any, schemas: Mapping[str, type[BaseModel]] = NO_VERSIONS
+) -> BodyModel:
+    """Return the value as a model. Raises SubmissionRefused with all faults.
+
+    `schemas` are the models of the schema versions of which `model` is one.
+    """
     try:
         return model.model_validate(value)
     except ValidationError as error:
         faults = []
-        for detail in error.errors():
-            line, path = 0, [str(part) for part in detail["loc"]]
+        for parts, sentence in describe_faults(error, value, model, schemas):
+            line, path = 0, [str(part) for part in parts]
             # ("documents", 3, "person") is the field `person` of line 4.
             if len(path) > 1 and path[0] in {"documents", "files"} and path[1].isdecimal():
                 line, path = int(path[1]) + 1, path[2:]
-            faults.append(SubmissionFault(line, ".".join(path), detail["msg"]))
+            faults.append(SubmissionFault(line, ".".join(path), sentence))
         raise SubmissionRefused(faults) from None

@@ -11,16 +11,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.db.models import QuerySet
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
+from ingestion.intake.field_faults import describe_faults
 from ingestion.intake.submission_schemas import (
     MANIFEST_SCHEMAS,
     ManifestLine,
     UnsupportedSchema,
     choose_schema,
-    find_later_version,
 )
 from ingestion.rules.document_types import TYPES
 from sites.models import Portal, Site
@@ -67,7 +67,8 @@ def read_manifest(text: str, *, sites: "QuerySet[Site] | None" = None) -> list[M
             faults.append(SubmissionFault(number, "schema_version", str(error)))
         except ValidationError as error:
             faults += [
-                _describe_validation_error(number, detail, model) for detail in error.errors()
+                SubmissionFault(number, ".".join(map(str, path)), sentence)
+                for path, sentence in describe_faults(error, content, model, MANIFEST_SCHEMAS)
             ]
     if not numbered and not faults:
         faults.append(SubmissionFault(0, "", "it is empty; a manifest names at least one document"))
@@ -99,30 +100,6 @@ def _parse_lines(text: str, faults: list[SubmissionFault]) -> Iterator[tuple[int
         except InvalidJSON as error:
             where = f" at column {error.column}" if error.column else ""
             faults.append(SubmissionFault(number, "", f"not JSON: {error.message}{where}"))
-
-
-# Plain messages by pydantic's types of errors.
-_VALIDATION_MESSAGES = {
-    "missing": "is missing",
-    "extra_forbidden": "is not a field of a manifest",
-    "string_too_short": "is empty",
-    "string_type": "has to be text",
-    "model_type": "the line has to be a JSON object",
-    "dict_type": "the line has to be a JSON object",
-}
-
-
-def _describe_validation_error(number: int, detail: Any, model: type[BaseModel]) -> SubmissionFault:
-    field = ".".join(str(part) for part in detail["loc"])
-    if later := find_later_version(MANIFEST_SCHEMAS, model, field):
-        message = f"is not a field of this schema version; send it with {later}"
-        return SubmissionFault(number, field, message)
-    if detail["type"] == "value_error":
-        return SubmissionFault(number, field, str(detail["ctx"]["error"]))
-    if field == "sha256":
-        return SubmissionFault(number, field, "has to be 64 lower-case hexadecimal digits")
-    default = detail["msg"][:1].lower() + detail["msg"][1:]
-    return SubmissionFault(number, field, _VALIDATION_MESSAGES.get(detail["type"], default))
 
 
 def _check_against_database(

@@ -20,6 +20,7 @@ MAX_NAME_CHARACTERS = 120  # of an uploaded file, whose doc_id contains a part o
 MAX_STORED_NAME_CHARACTERS = 80  # of a document of a manifest: `Document.person`
 MAX_ROLE_CHARACTERS = 80
 MAX_VERSION_CHARACTERS = 40
+MAX_NAMED_CHARACTERS = 24  # of a value that a message repeats
 Model = TypeVar("Model")
 
 # The ledger contains text in Unicode normal form C. File systems and keyboards write other forms.
@@ -37,9 +38,10 @@ PersonName = Annotated[
 class UnsupportedSchema(Exception):
     """A submission has a schema version that is not supported. The message is for its sender."""
 
-    def __init__(self, version: str) -> None:
-        supported = ", ".join(SCHEMA_VERSIONS)
-        super().__init__(f"{version[:20]!r} is not supported; supported: {supported}")
+    def __init__(self, version: object) -> None:
+        supported = " or ".join(map(repr, SCHEMA_VERSIONS))
+        named = repr(version)[:MAX_NAMED_CHARACTERS]
+        super().__init__(f"The schema version {named} is not supported. Send {supported}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ def _find_declared_language(code: str) -> str:
     """Return the name of a language in `NAMES`. Raises ValueError for an unknown code."""
     if code and code not in LANGUAGE_CODES:
         known = ", ".join(LANGUAGE_CODES)
-        raise ValueError(f"{code!r} is not a language that can be declared; languages: {known}")
+        named = repr(code)[:MAX_NAMED_CHARACTERS]
+        raise ValueError(f"{named} is not a language that can be declared. Send one of: {known}.")
     return LANGUAGE_CODES.get(code, "")
 
 
@@ -122,7 +125,9 @@ Language = Annotated[
     str,
     Field(
         max_length=20,
-        description="The language of the document, by its code of ISO 639-1 or 639-2.",
+        description="The language of the document, by its code of ISO 639-1 (fr) or 639-2 (fra); "
+        "Chinese by zh-Hans and zh-Hant, or chi_sim and chi_tra. It is recorded and returned as "
+        "fra or chi_sim, as OCR_LANGUAGES names it.",
         json_schema_extra={"enum": ["", *LANGUAGE_CODES]},
     ),
     AfterValidator(_find_declared_language),
@@ -189,19 +194,9 @@ def choose_schema(schemas: Mapping[str, Model], content: Any) -> Model:
     Without a version, it is the latest one, whose model says what is missing. Raises
     UnsupportedSchema.
     """
-    version = content.get("schema_version") if isinstance(content, dict) else None
-    if not isinstance(version, str):
+    if not isinstance(content, dict) or "schema_version" not in content:
         return schemas[SCHEMA_VERSIONS[-1]]
-    if version not in schemas:
+    version = content["schema_version"]
+    if not isinstance(version, str) or version not in schemas:
         raise UnsupportedSchema(version)
     return schemas[version]
-
-
-def find_later_version(
-    schemas: Mapping[str, type[BaseModel]], model: type[BaseModel], field: str
-) -> str:
-    """Return the schema version that has a field which this model has not, or ""."""
-    if field in model.model_fields:
-        return ""
-    later = (version for version, each in schemas.items() if field in each.model_fields)
-    return next(later, "")

@@ -298,7 +298,12 @@ def test_a_failed_batch_is_retried_once_for_each_key_and_on_record(ops, batch):
 def test_a_batch_without_anything_to_retry_is_left_alone(ops, program, batch):
     check_problem(retry(ops, batch), 409)
     hold(batch)
-    check_problem(retry(ops, batch, reason="x"), 422)
+    (error,) = check_problem(retry(ops, batch, reason="x"), 422)["errors"]
+    assert (error["field"], error["message"]) == ("reason", "Write at least 10 characters.")
+    body = {"headers": {"idempotency-key": "r-0"}, "content_type": "application/json"}
+    missing = ops.request("POST", f"batches/{batch.reference}/retries", data="{}", **body)
+    (error,) = check_problem(missing, 422)["errors"]
+    assert error["message"] == "This field is missing. Add it."
     check_problem(retry(program, batch), 403)  # another account submitted it
     assert retry(ops, batch).status_code == 202
     check_problem(retry(ops, batch, reason="Another reason for it."), 422)  # the key was used

@@ -408,13 +408,17 @@ def test_files_of_version_2_0_are_registered_as_before(program, site):
     assert Document.objects.get().schema_version == "v2.0"
     refused = {"schema_version": "v2.0", "documents": [{**line, "language": "fr"}]}
     body = check_problem(program.submit_files(refused, files=pdf("CV.pdf"), key="b"), 422)
-    assert [(each["line"], each["field"]) for each in body["errors"]] == [(1, "language")]
+    message = "Schema version v2.0 does not permit this. Send it with v2.1."
+    assert body["errors"] == [{"line": 1, "field": "language", "message": message}]
+    refused = {"schema_version": "v2.0", "documents": [{**line, "person": {"name": "Ana Ruiz"}}]}
+    body = check_problem(program.submit_files(refused, files=pdf("CV.pdf"), key="c"), 422)
+    assert body["errors"] == [{"line": 1, "field": "person", "message": message}]
 
 
 def test_files_of_an_unsupported_version_are_refused_with_the_supported_ones(program, site):
     packet = {"schema_version": "v3.0", "documents": "not read"}
     body = check_problem(program.submit_files(packet, files=pdf("CV.pdf"), key="a"), 422)
-    message = "'v3.0' is not supported; supported: v2.0, v2.1"
+    message = "The schema version 'v3.0' is not supported. Send 'v2.0' or 'v2.1'."
     assert [(each["field"], each["message"]) for each in body["errors"]] == [
         ("schema_version", message)
     ]

@@ -1,15 +1,18 @@
 """Tests of manifests, which are accepted as a whole or refused with all faults."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
+from django.conf import settings
 
 from audit.ledger.queries import list_entries
 from ingestion.intake import manifest, registration, submission_schemas
 from ingestion.intake.submission import IdempotencyKeyReused, Submission
 from ingestion.intake.submission_schemas import DeclaredDetails
 from ingestion.models import BatchSource
+from ingestion.reading.languages import LANGUAGE_CODES, NAMES
 from ingestion.rules.checks.submission import SCHEMA_VERSIONS
 from tests.factories import OPS, make_site
 
@@ -56,7 +59,7 @@ def test_every_fault_is_named_with_its_line_and_field():
     assert found[0] == "line 2: site_id: there is no site '9999'; load it with load_sites first"
     assert found[1].startswith("line 3: not JSON")
     assert found[2] == "line 4: doc_id: 'cv-1' of this site is already on line 1"
-    assert found[3].startswith("line 5: schema_version: 'v9' is not supported; supported: ")
+    assert found[3].startswith("line 5: schema_version: The schema version 'v9' is not ")
 
 
 def test_a_repeated_field_is_a_fault_of_its_line():
@@ -81,8 +84,8 @@ def test_an_empty_manifest_is_refused(text):
 def test_missing_and_unknown_fields_are_named():
     text = json.dumps({"site_id": "1001", "doc_id": "x", "schema_version": "v2.1", "href": "y"})
     assert faults(text) == [
-        "line 1: href: is not a field of a manifest",
-        "line 1: url: is missing",
+        "line 1: href: There is no field of this name here. Remove it, or correct its name.",
+        "line 1: url: This field is missing. Add it.",
     ]
 
 
@@ -107,12 +110,12 @@ def test_plain_http_is_refused_unless_the_portal_allows_it():
 
 
 def test_a_line_that_is_not_an_object_is_named():
-    assert faults("17") == ["line 1: the line has to be a JSON object"]
+    assert faults("17") == ["line 1: Send a JSON object."]
 
 
 def test_an_unknown_type_and_an_invalid_sha256_are_named():
     found = faults(line(document_type="passport", sha256="XYZ"))
-    assert found == ["line 1: sha256: has to be 64 lower-case hexadecimal digits"]
+    assert found == ["line 1: sha256: Send 64 lower-case hexadecimal digits."]
     assert "'passport' is not a type" in faults(line(document_type="passport"))[0]
 
 
@@ -137,24 +140,25 @@ def test_version_2_0_is_accepted_as_before_and_declares_none_of_them():
 @pytest.mark.parametrize("field", DECLARED)
 def test_a_field_of_a_later_version_is_refused_with_that_version(field):
     found = faults(line(schema_version="v2.0", **{field: DECLARED[field]}))
-    message = "is not a field of this schema version; send it with v2.1"
+    message = "Schema version v2.0 does not permit this. Send it with v2.1."
     assert found == [f"line 1: {field}: {message}"]
 
 
-def test_a_document_of_an_unsupported_version_is_refused_before_it_is_parsed():
-    found = faults(line(schema_version="v3.0", url="", document_type="passport", pages=7))
-    assert found == ["line 1: schema_version: 'v3.0' is not supported; supported: v2.0, v2.1"]
+@pytest.mark.parametrize("version", ["v3.0", 2.1, None])
+def test_a_document_of_an_unsupported_version_is_refused_before_it_is_parsed(version):
+    found = faults(line(schema_version=version, url="", document_type="passport", pages=7))
+    message = f"The schema version {version!r} is not supported. Send 'v2.0' or 'v2.1'."
+    assert found == [f"line 1: schema_version: {message}"]
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"language": "klingon"}, "language: 'klingon' is not a language that can be declared"),
-        ({"person": "Ana Ruiz"}, "person: "),
-        ({"person": {"role": "Pharmacist"}}, "person.name: is missing"),
-        ({"person": {"name": "A" * 81}}, "person.name: string should have at most 80"),
+        ({"person": "Ana"}, 'person: Send a JSON object with the name of the person, as in {"name'),
+        ({"person": {"role": "Pharmacist"}}, "person.name: This field is missing. Add it."),
+        ({"person": {"name": "A" * 81}}, "person.name: Write at most 80 characters."),
         ({"version": "3" * 41}, "version: "),
-        ({"schema_version": 2.1}, "schema_version: "),
     ],
 )
 def test_invalid_declarations_are_named_with_their_field(fields, message):
@@ -182,3 +186,11 @@ def test_another_declaration_under_the_same_key_is_another_submission():
     assert first == repeated
     with pytest.raises(IdempotencyKeyReused):
         registration.register_manifest(manifest.read_manifest(line(version="2")), submission)
+
+
+def test_the_documentation_lists_exactly_the_codes_with_which_a_language_can_be_declared():
+    text = (settings.BASE_DIR / "docs" / "manifests.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| (.+) \|$", text, re.MULTILINE)
+    assert {name: label for name, _, label in rows} == NAMES
+    codes = {name: name for name in NAMES} | {short: name for name, short, _ in rows}
+    assert codes == LANGUAGE_CODES
