@@ -270,7 +270,7 @@ def _describe_job(
     has_file = is_readable and _find_file(job) is not None
     return JobOut(
         **_describe_line(request, job, submitters.name_owners([job.owner])),
-        parameters=job.arguments if is_readable else None,
+        parameters=job.parameters if is_readable else None,
         attempts=job.attempts,
         progress=JobProgressOut(
             done=job.done,

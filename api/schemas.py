@@ -377,7 +377,10 @@ class JobOut(JobLine):
 
     parameters: Annotated[
         dict[str, Any] | None,
-        Field(description="Complete, and null without the permission to request this kind."),
+        Field(
+            description="As they were sent. Null for jobs that the software requested, and without "
+            "the permission to request this kind."
+        ),
     ]
     attempts: Annotated[int, Field(description="How often a worker has started it.")]
     progress: JobProgressOut

@@ -10,7 +10,8 @@ are ledger entries. Jobs that the software schedules for itself are not, because
 
 A waiting job is cancelled at once. A running one is asked to stop: its heartbeat finds the request,
 and the next `report_progress()` or `check_cancelled()` of its work raises JobCancelled. A job that
-ends before it notices the request keeps its result.
+ends before it notices the request keeps its result, unless its kind says that nobody can use the
+result then (`cancel_discards_result`): it is cancelled, and its files are removed.
 
 The kinds of jobs are registered at start in one place (`ingestion.registrations`), so that each
 process knows all of them. A worker leaves a job of a kind that it does not know, or that cannot run
@@ -130,6 +131,8 @@ class JobKind:
     measure: Measure | None = None
     #: Removes the files of a job before its row is removed.
     discard: Callable[[AuditJob], object] = lambda _job: None
+    #: Whether a job that ends after a request to cancel it is cancelled, and its files are removed.
+    cancel_discards_result: bool = False
 
 
 _kinds: dict[str, JobKind] = {}
@@ -151,13 +154,14 @@ def register_kind(
     can_work: Callable[[], bool] = lambda: True,
     measure: Measure | None = None,
     discard: Callable[[AuditJob], object] = lambda _job: None,
+    cancel_discards_result: bool = False,
 ) -> None:
     """Run jobs of this kind with `work`, which returns the job's result.
 
-    A host on which `can_work` returns False leaves these jobs to other hosts. `measure` and
-    `discard` are those of `JobKind`.
+    A host on which `can_work` returns False leaves these jobs to other hosts. The other arguments
+    are those of `JobKind`.
     """
-    _kinds[name] = JobKind(name, work, measure, discard)
+    _kinds[name] = JobKind(name, work, measure, discard, cancel_discards_result)
     outbox.register_kinds(
         MessageKind(f"{_PREFIX}{name}", None, RETRY, lease=HEARTBEAT_TIMEOUT, can_deliver=can_work)
     )
@@ -179,7 +183,7 @@ def get_measure(name: str) -> Measure | None:
     return kind.measure if kind else None
 
 
-def request_job(
+def request_job(  # noqa: PLR0913 - the parts of a request; callers name each
     kind: str,
     arguments: Mapping[str, Any],
     by: Actor,
@@ -187,16 +191,19 @@ def request_job(
     owner: str = "",
     priority: int = DEFAULT_PRIORITY,
     idempotency_key: str = "",
+    parameters: Mapping[str, Any] | None = None,
 ) -> AuditJob:
     """Create a job that is due at once. A worker is woken when the transaction has committed.
 
     `owner` is who may read and cancel it, by default `by`. With an idempotency key, an equal
-    request returns the same job. The request of a person or a program is recorded in the ledger.
+    request returns the same job. `parameters` are what was requested, if `arguments` were made of
+    it: requests with the same parameters are equal, although their arguments may differ from one
+    day to the next. The request of a person or a program is recorded in the ledger.
 
     Raises JobKeyReused, TooManyJobs, and ValueError for a kind that is not registered.
     """
     owner = owner or by.name
-    request = [kind, arguments, priority, owner]
+    request = [kind, arguments if parameters is None else parameters, priority, owner]
     digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
     if same := _find_by_key(idempotency_key, digest):
         return same
@@ -218,6 +225,7 @@ def request_job(
                 priority=priority,
                 idempotency_key=idempotency_key or None,
                 request_digest=digest,
+                parameters=None if parameters is None else dict(parameters),
             )
             if is_on_record:
                 asked = {"kind": kind, "arguments": dict(arguments), "priority": priority}
@@ -495,6 +503,7 @@ def _save_end(delivery: Delivery, job: AuditJob) -> None:
     try:
         with ledger():
             delivery.complete()
+            _cancel_if_requested(job)
             job.save(update_fields=columns)
             _record_end(job)
     except (LedgerError, NotCanonical, DatabaseError, ValueError):
@@ -502,6 +511,24 @@ def _save_end(delivery: Delivery, job: AuditJob) -> None:
         with transaction.atomic():
             delivery.complete()
             job.save(update_fields=columns)
+
+
+def _cancel_if_requested(job: AuditJob) -> None:
+    """Cancel a job that is done, if its kind wants that and its cancellation was requested.
+
+    Call it inside `ledger()`: the lock of the row decides whether the request or the end came
+    first.
+    """
+    kind = _kinds[job.kind]
+    if not kind.cancel_discards_result or job.state != _State.DONE:
+        return
+    row = AuditJob.objects.select_for_update().get(pk=job.pk)
+    if row.cancel_requested_at is None:
+        return
+    for name in _CANCEL_COLUMNS:
+        setattr(job, name, getattr(row, name))
+    kind.discard(job)
+    job.state, job.result = _State.CANCELLED, {}
 
 
 def _record_end(job: AuditJob) -> None:

@@ -296,6 +296,9 @@ class AuditJob(models.Model):
 
     kind = models.CharField(max_length=40)
     arguments = models.JSONField(default=dict)
+    # As they were requested, so that they can be sent again: `arguments` are made of them. None for
+    # jobs of the software and of early releases.
+    parameters = models.JSONField(null=True)
     asked_by = models.CharField(max_length=200)  # an actor, as in the ledger
     asked_role = models.CharField(max_length=200, blank=True, db_default="")
     # The person, site or client: all tokens of one owner may read and cancel the job. Jobs of early

@@ -246,6 +246,7 @@ def register() -> None:
         fhir_export.run_fhir_export_job,
         measure=fhir_export.measure_export,
         discard=fhir_export.discard_folder,
+        cancel_discards_result=True,  # The client cannot read it any more.
     )
     background_jobs.register_kind(
         backup_job.KIND, backup_job.run_backup_job, can_work=backup_job.can_back_up_here
@@ -289,6 +290,7 @@ def request_job(  # noqa: PLR0913 - the parts of a request; callers name each
         owner=owner,
         priority=priority,
         idempotency_key=idempotency_key,
+        parameters=parameters,
     )
 
 

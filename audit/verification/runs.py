@@ -101,7 +101,8 @@ def run_nightly_check() -> None:
 
 def request_check(by: Actor, mode: Mode = Mode.FULL) -> AuditJob:
     """Request a check for a person. The job has its progress; its result names the CheckRun."""
-    return background_jobs.request_job(KIND, {"mode": mode.value}, by)
+    parameters = {"mode": mode.value}
+    return background_jobs.request_job(KIND, parameters, by, parameters=parameters)
 
 
 def measure_check(arguments: Mapping[str, Any]) -> int:

@@ -54,7 +54,7 @@ class _Examples:
 
 def request_training(by: User) -> AuditJob:
     """Request a training. A worker is woken when the transaction has committed."""
-    return background_jobs.request_job(KIND, {}, by.actor)
+    return background_jobs.request_job(KIND, {}, by.actor, parameters={})
 
 
 def request_training_if_due() -> bool:

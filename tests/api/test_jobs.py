@@ -53,7 +53,7 @@ def test_a_job_is_accepted_with_its_address_and_followed_to_its_result(affairs):
     url = accepted["Location"]
     job = accepted.json()
     assert (job["kind"], job["status"], job["priority"]) == ("verify", "waiting", 3)
-    assert (job["submitter"], job["parameters"], job["result"]) == ("rita", {"mode": "full"}, None)
+    assert (job["submitter"], job["parameters"], job["result"]) == ("rita", {}, None)
     assert url == job["url"] == accepted["Content-Location"]
     path = url.removeprefix("http://testserver")
     waiting = affairs.get(path)
@@ -90,6 +90,24 @@ def test_a_repeated_request_returns_the_same_job(affairs):
     assert first == second
     check_problem(ask(affairs, "verify", key="v-1", mode="rolling"), 422)
     check_problem(ask(affairs, "verify", headers={"idempotency-key": ""}), 400)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"), [("verify_archive", {}), ("export", {"site": "0203"})]
+)
+def test_a_job_returns_the_parameters_that_were_sent_and_they_can_be_sent_again(
+    ops, site, kind, parameters
+):
+    first = ask(ops, kind, **parameters).json()
+    assert first["parameters"] == parameters
+    repeated = ask(ops, kind, **first["parameters"])
+    assert (repeated.status_code, repeated.json()["parameters"]) == (202, parameters)
+
+
+def test_a_request_can_be_repeated_although_the_work_of_the_day_is_another(ops, monkeypatch):
+    first = ask(ops, "verify_archive", key="today", rolling=True).json()
+    monkeypatch.setattr(job_kinds.archive_verification, "list_parts_of_day", lambda: ["ff"])
+    assert ask(ops, "verify_archive", key="today", rolling=True).json()["id"] == first["id"]
 
 
 def test_a_job_is_cancelled_by_its_submitter_or_operations_only(affairs, olu):
@@ -145,6 +163,18 @@ def test_a_wrong_parameter_is_named_and_nothing_is_registered(ops, lead, kind, p
     problem = check_problem(ask(program, kind, **parameters), 422)
     assert [error["field"] for error in problem["errors"]] == [field]
     assert not background_jobs.list_jobs().exists()
+
+
+def test_a_wrong_parameter_is_answered_with_what_to_write(affairs):
+    problem = check_problem(ask(affairs, "verify", mode="quickly", speed=3), 422)
+    assert {error["field"]: error["message"] for error in problem["errors"]} == {
+        "parameters.mode": (
+            "Send one of these values: 'full', 'incremental', 'since_anchor' or 'rolling'."
+        ),
+        "parameters.speed": "There is no field of this name here. Remove it, or correct its name.",
+    }
+    problem = check_problem(affairs.get("jobs?limit=x"), 422)
+    assert problem["errors"][0]["message"] == "Send a whole number."
 
 
 def test_jobs_are_found_by_kind_submitter_status_and_time(ops, affairs):

@@ -28,7 +28,7 @@ BEFORE = [
     ("clinical_sites", "0014_post_plain_labels"),
     ("ingestion", "0025_post_plain_labels"),
 ]
-SIDE_BY_SIDE = [("audit", "0016_pre_jobs_on_request"), *BEFORE[1:]]
+SIDE_BY_SIDE = [("audit", "0017_pre_parameters_of_jobs"), *BEFORE[1:]]
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.slow,

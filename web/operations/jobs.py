@@ -3,6 +3,7 @@
 A job that has a page of its own, such as an export, is shown there with its result.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -90,15 +91,14 @@ def job_list(request: SignedIn) -> HttpResponse:
     form.is_valid()
     jobs = form.select(job_kinds.list_visible_jobs(request.user))
     page = Paginator(jobs, JOBS_PER_PAGE).get_page(request.GET.get("page"))
-    names = event_labels.name_actors(job.asked_by for job in page)
+    names = _name_submitters(page)
     query = request.GET.copy()
     query.pop("page", None)
     context = {
         "form": form,
         "page": page,
         "rows": [
-            (job, event_labels.label_job(job.kind), names.get(job.asked_by, job.asked_by))
-            for job in page
+            (job, event_labels.label_job(job.kind), names[_get_submitter(job)]) for job in page
         ],
         "query": query.urlencode(),
         "is_filtered": any(form.cleaned_data.values()),
@@ -111,11 +111,10 @@ def job_list(request: SignedIn) -> HttpResponse:
 def job_page(request: SignedIn, pk: int) -> HttpResponse:
     """Show the progress of one job, then whether it was done."""
     job = _get_job(request.user, pk)
-    names = event_labels.name_actors([job.asked_by])
     can_read = job_kinds.can_read_result(job, request.user)
     context = {
         "label": event_labels.label_job(job.kind),
-        "requester": names.get(job.asked_by, job.asked_by),
+        "requester": _name_submitters([job])[_get_submitter(job)],
         "can_cancel": job_kinds.can_cancel(job, request.user),
         "result": describe_result(job) if can_read else [],
         "has_file": can_read and _find_file(job) is not None,
@@ -151,6 +150,22 @@ def cancel_job(request: SignedIn, pk: int) -> HttpResponse:
     else:
         messages.success(request, _("The job is being cancelled."))
     return redirect("ops_job", job.pk)
+
+
+def _get_submitter(job: AuditJob) -> str:
+    """Return who requested a job: a person also with a token. Rows of early releases differ."""
+    return job.owner or job.asked_by
+
+
+def _name_submitters(jobs: Iterable[AuditJob]) -> dict[str, str]:
+    """Return the name of each submitter, of a person with the user name, which filters need."""
+    owners = {_get_submitter(job) for job in jobs}
+    names = {owner: owner for owner in owners} | event_labels.name_actors(owners)
+    keys = [owner.removeprefix(PERSON) for owner in owners if owner.startswith(PERSON)]
+    for person in User.objects.filter(pk__in=[key for key in keys if key.isdecimal()]):
+        if str(person) != person.username:
+            names[person.actor_name] = f"{person} ({person.username})"
+    return names
 
 
 def _get_job(user: User, pk: int) -> AuditJob:

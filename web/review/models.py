@@ -110,7 +110,10 @@ def train_now(request: SignedIn) -> HttpResponse:
 def request_report(request: SignedIn, name: str) -> HttpResponse:
     """Request the report of what a model would decide differently about filed documents."""
     model = _get_model(name)
-    background_jobs.request_job(rejudgement.KIND, {"model": name}, request.user.actor)
+    parameters = {"model": name}
+    background_jobs.request_job(
+        rejudgement.KIND, parameters, request.user.actor, parameters=parameters
+    )
     messages.success(request, _("A report is being made. Reload this page to see it."))
     return redirect("model", model.pk) if model else redirect("built_in_model")
 

@@ -64,7 +64,14 @@ def confirm_export(request: SignedIn) -> HttpResponse:
             "since": write_time(search.since) if search.since else "",
             "until": write_time(search.until) if search.until else "",
         }
-        job = background_jobs.request_job(KIND, arguments, request.user.actor)
+        names = ("study", "doc_id", "packet", "since", "until")
+        parameters = {"site": selection["site"], **{name: arguments[name] for name in names}}
+        job = background_jobs.request_job(
+            KIND,
+            arguments,
+            request.user.actor,
+            parameters={name: value for name, value in parameters.items() if value},
+        )
         return redirect("trail_export", job.pk)
     choices = [
         (field.label, name, selection[name])

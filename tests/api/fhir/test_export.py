@@ -241,6 +241,27 @@ def test_a_cancelled_export_leaves_no_files(bulk, records, settings, monkeypatch
     assert bulk.get(url).status_code == 202  # the client did not ask for it, and may poll
 
 
+def test_an_export_that_ends_after_its_cancellation_is_cancelled_and_leaves_no_files(
+    bulk, records, settings, monkeypatch
+):
+    bulk.sign_in()
+    url = bulk.start()["Content-Location"]
+    write = export.durable.fsync_folder
+
+    def cancel_and_write(folder):  # the last step of the work
+        assert bulk.request("DELETE", url).status_code == 202
+        write(folder)
+
+    monkeypatch.setattr(export.durable, "fsync_folder", cancel_and_write)
+    run_all()
+    check_outcome(bulk.get(url), 404)
+    job = AuditJob.objects.get()
+    assert (job.state, job.result) == ("cancelled", {})
+    assert not list(settings.EXPORT_DIR.glob("fhir-*"))
+    last = list(queries.list_entries(f"job:{job.pk}"))[-1]
+    assert (last.event, last.actor) == ("job.cancelled", bulk.row.actor.name)
+
+
 def test_an_export_expires(bulk, records, settings):
     bulk.sign_in()
     url = bulk.start()["Content-Location"]

@@ -39,6 +39,28 @@ def test_jobs_are_found_by_submitter_kind_status_and_day(olu, rita):
     assert find("since=yesterday") == {first.pk, second.pk}  # invalid values are ignored
 
 
+def test_the_page_and_the_interface_name_the_same_submitter(olu, db):
+    helena = make_staff(OPS, "helena", printed_name="Helena Braun")
+    token = Actor("token:4da5", "operations")
+    job = background_jobs.request_job(
+        "verify_archive", {"parts": []}, token, owner=helena.actor_name
+    )
+    for address in ("/admin/ops/jobs/", f"/admin/ops/jobs/{job.pk}/"):
+        text = olu.get(address).content.decode()
+        assert "Helena Braun (helena)" in text
+        assert "token:" not in text
+
+
+def test_the_page_of_a_failed_job_does_not_ask_to_repeat_what_fails_again(client, db):
+    client.force_login(make_staff(LEAD, "lena"), "sites.backends.People")
+    job = background_jobs.request_job("train_model", {}, Actor("user:7"))
+    background_jobs.run_next_job()
+    text = client.get(f"/admin/ops/jobs/{job.pk}/").content.decode()
+    assert "Training needs at least 20 documents" in text
+    assert "Start the job again" not in text
+    assert "If the message names what is missing, correct that first." in text
+
+
 def test_a_waiting_job_is_cancelled_on_its_page(olu, rita):
     job = runs.request_check(rita.actor)
     page = olu.get(f"/admin/ops/jobs/{job.pk}/")
