@@ -4,7 +4,7 @@ PY := .venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo run screenshots test test-all coverage chaos lint format requirements bench bench-rivals scanner linters clean
+.PHONY: help install install-dev demo run screenshots test test-all coverage chaos lint format requirements bench bench-rivals scanner bulk-client linters clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -27,7 +27,7 @@ screenshots: install-dev ## Take the pictures in docs/screenshots again, of the 
 test: install-dev ## Run the test suite, on SQLite and PostgreSQL
 	@scripts/test
 
-test-all: install-dev scanner ## Run the test suite and the slow tests
+test-all: install-dev scanner bulk-client ## Run the test suite and the slow tests
 	@scripts/test --slow
 
 coverage: install-dev ## Measure branch coverage, with details in var/coverage; fails below 95 %
@@ -69,9 +69,12 @@ requirements: ## Pin every package with its hashes, from the .in files
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-dev.in -o requirements-dev.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes bench/sides/rivals.in -o bench/sides/rivals.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/scanner/wapiti.in -o tests/scanner/wapiti.txt
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/bulk_client/smart_fetch.in -o tests/bulk_client/smart_fetch.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/deploy/linters.in -o tests/deploy/linters.txt
 
 scanner: var/scanner/installed ## Install wapiti in its own environment, for `make test-all`
+
+bulk-client: var/bulk-client/installed ## Install smart-fetch in its own environment, for `make test-all`
 
 bench: bench-rivals ## Run all benchmarks and write docs/benchmarks (long; QUICK=1: short)
 	$(PY) -m bench $(if $(QUICK),--quick)
@@ -84,6 +87,7 @@ bench-rivals: install ## Install OCRmyPDF and RapidOCR in their own environment,
 # These environments are created again when the file that pins their packages is newer. The files pin
 # every package, so that none is resolved: pip 23 fails on extras of packages that have hashes.
 var/scanner/installed: tests/scanner/wapiti.txt | install
+var/bulk-client/installed: tests/bulk_client/smart_fetch.txt | install
 var/linters/installed: tests/deploy/linters.txt | install
 var/rivals/installed: bench/sides/rivals.txt | install
 var/%/installed:

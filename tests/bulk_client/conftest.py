@@ -1,0 +1,3 @@
+from tests.web.conftest import _folders
+
+__all__ = ["_folders"]
