@@ -115,6 +115,12 @@ def retry_installed_languages() -> None:
         retrying.retry_installed_languages(by=Actor.software("installed languages", OPERATIONS))
 
 
+def retry_approved_portals() -> None:
+    """Queue the documents again that were held until the address of their portal was approved."""
+    with _own_connections():
+        retrying.retry_approved_portals(by=Actor.software("approved portals", OPERATIONS))
+
+
 def learn_from_decisions() -> None:
     """Start a job that trains a model of document types, if there are enough new decisions."""
     with _own_connections():

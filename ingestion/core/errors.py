@@ -18,7 +18,8 @@ IngestionError
     ├── ScannerUnavailable  A file that was not scanned is not opened.
     ├── ReadingFault        The reader failed, and not because of the file.
     │   └── ConverterUnavailable  Documents of word processors cannot be converted.
-    └── Misconfigured       A certificate or a secret of SiteLedger cannot be used.
+    └── Misconfigured       A certificate or a secret for the portal cannot be used.
+        └── AddressNotApproved  No second person approved the address of the portal.
 
 Ledger entries of failed requests contain the name of the class, so the names do not change.
 """
@@ -128,6 +129,14 @@ class ConverterUnavailable(ReadingFault):
 
 class Misconfigured(OurFault):
     """The configuration for this portal cannot be used."""
+
+    code = "PORTAL_MISCONFIGURED"
+
+
+class AddressNotApproved(Misconfigured):
+    """No second person approved the address of this portal."""
+
+    code = "PORTAL_NOT_APPROVED"
 
 
 class LeaseLost(Exception):

@@ -193,6 +193,7 @@ class Ingest:
             now=time.monotonic(),
         )
         if isinstance(decision, EarlyDecision):
+            _log_unnamed_fault(item, error)
             await self._recorder.record_early_decision(item, decision)
             return None
         await self._recorder.record_fetch_failure(item, decision)
@@ -215,5 +216,12 @@ class Ingest:
                 await self._recorder.conclude(item, fetched, checked)
                 self._observe(item, DocumentStage.ending_now(DocumentStageName.FILE, read_ns))
         except OurFault as error:
+            _log_unnamed_fault(item, error)
             await self._recorder.record_early_decision(item, retry.decide_early(error, item))
         return True
+
+
+def _log_unnamed_fault(item: WorkItem, error: IngestionError) -> None:
+    """Log the class and the place of a fault whose code and facts do not name its cause."""
+    if isinstance(error, OurFault) and error.code == OurFault.code:
+        logger.warning("held %s after a fault of SiteLedger", item.name, exc_info=error)

@@ -24,6 +24,7 @@ SCHEDULES: Mapping[str, tuple[str, int]] = {
     "retry lock changes": ("ingestion.tasks.retry_lock_changes", 5),
     "retry inert renditions": ("ingestion.tasks.retry_inert_renditions", 5),
     "read installed languages": ("ingestion.tasks.retry_installed_languages", 5),
+    "ask approved portals": ("ingestion.tasks.retry_approved_portals", 5),
     "learn from decisions": ("ingestion.tasks.learn_from_decisions", 24 * 60),
     "mail digests": ("ingestion.tasks.send_digests", 5),
     "clear expired sign-ins": ("ingestion.tasks.clear_sessions", 24 * 60),

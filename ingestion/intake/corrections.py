@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from audit.ledger.actors import Actor
+from ingestion.core.errors import AddressNotApproved, Misconfigured
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.documents import batches, transitions
 from ingestion.models import Document, ReviewAssignment
@@ -16,6 +17,8 @@ from ingestion.models import Document, ReviewAssignment
 CORRECTED = "document.corrected"
 REPLACED = "document.replaced"
 UPLOADED_INSTEAD = "document.uploaded_instead"
+# Held documents with these codes were not received from their portal.
+_NOT_RECEIVED_CODES = ("PORTAL_UNAVAILABLE", AddressNotApproved.code, Misconfigured.code)
 _REPLACEABLE = (*STATES_NEEDING_SITE, DocumentState.IN_REVIEW)
 
 
@@ -43,7 +46,7 @@ def is_waiting_for_portal(document: Document) -> bool:
     if not document.url or document.spooled:
         return False
     if document.state == DocumentState.HELD:
-        return document.code == "PORTAL_UNAVAILABLE"
+        return document.code in _NOT_RECEIVED_CODES
     return document.state == DocumentState.RECEIVED and document.failing_since is not None
 
 

@@ -18,16 +18,18 @@ from django.utils.translation import gettext
 from audit.ledger.actors import Actor
 from audit.ledger.context import use_change_reason
 from audit.ledger.log import ledger
-from ingestion.core.errors import LeaseLost
+from ingestion.core.errors import AddressNotApproved, LeaseLost
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import wakeup
-from ingestion.documents import transitions
+from ingestion.documents import portal_sources, transitions
 from ingestion.documents.chunks import create_requeue_chunk
 from ingestion.intake import corrections
 from ingestion.intake.submission import IdempotencyKeyReused
 from ingestion.models import Batch, BatchRetry, Chunk, Document
+from sites.models import Portal
 
 _LANGUAGE_CODE = "LANGUAGE_NOT_INSTALLED"
+_APPROVAL_CODE = AddressNotApproved.code
 DOWNLOAD_FAILED = "DOWNLOAD_FAILED"
 MAX_DOCUMENTS_PER_RETRY = 500  # held documents in one transaction
 
@@ -112,6 +114,22 @@ def retry_installed_languages(*, by: Actor) -> int:
         <= installed
     ]
     return retry_held(Document.objects.filter(pk__in=readable), by=by) if readable else 0
+
+
+def retry_approved_portals(*, by: Actor) -> int:
+    """Queue the documents again that were held until the address of their portal was approved.
+
+    Returns how many there were.
+    """
+    held = Document.objects.held().filter(code=_APPROVAL_CODE)
+    portals = Portal.objects.filter(pk__in=held.values("site__portal"))
+    approved = [portal.pk for portal in portals if portal_sources.is_approved(portal)]
+    keys = list(
+        held.filter(site__portal__in=approved)
+        .order_by("pk")
+        .values_list("pk", flat=True)[:MAX_DOCUMENTS_PER_RETRY]
+    )
+    return retry_held(Document.objects.filter(pk__in=keys), by=by) if keys else 0
 
 
 def retry_download(document: Document, *, by: Actor) -> None:

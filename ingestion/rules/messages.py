@@ -149,6 +149,35 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("Wait until the portal is available again, or upload the file here if it is urgent."),),
         (_("Ask operations about the portal. Processing continues when the portal responds."),),
     ),
+    "PORTAL_NOT_APPROVED": FindingMessage(
+        _("The portal's address is not approved"),
+        (
+            _("Portal {portal} is not asked for this {type}: nobody approved its address yet."),
+            _("The site's portal is not asked for this {type}: nobody approved its address yet."),
+        ),
+        (_("Nothing is wrong with the document. Our operations team has to act."),),
+        (_("Wait until we ask the portal, or upload the file here if it is urgent."),),
+        (
+            _(
+                "A second person of operations has to approve {address} under Approvals. "
+                "Processing then continues."
+            ),
+            _("A second person of operations has to approve the address under Approvals."),
+        ),
+    ),
+    "PORTAL_MISCONFIGURED": FindingMessage(
+        _("The access to the portal is not set up"),
+        (
+            _("Portal {portal} is not asked for this {type}: our certificate or secret is broken."),
+            _("The site's portal cannot be asked: our certificate or secret for it is broken."),
+        ),
+        (_("Nothing is wrong with the document. Our operations team has to act."),),
+        (_("Wait until we ask the portal, or upload the file here if it is urgent."),),
+        (
+            _("Operations has to correct the files and then retry the document: {problem}."),
+            _("Operations has to correct the files and then retry the document."),
+        ),
+    ),
     "STORAGE_UNAVAILABLE": FindingMessage(
         _("Our storage was not available"),
         (_("We could not store this {type}, because our storage was not available."),),

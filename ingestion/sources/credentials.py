@@ -69,6 +69,7 @@ class Credentials:
     headers: tuple[HeaderCredential, ...] = ()
     ca: Path | None = None
     certificate: Path | None = None
+    portal: str = ""  # its key
 
     @classmethod
     def of(cls, terms: PortalTerms) -> Self:
@@ -78,10 +79,11 @@ class Credentials:
                 tuple(kind(terms) for kind in HEADER_KINDS),
                 _path("CA", terms.key),
                 _path("CERT", terms.key),
+                terms.key,
             )
         except (OSError, UnicodeDecodeError) as error:
             message = f"the credentials of portal {terms.key} cannot be read: {error}"
-            raise Misconfigured(message) from error
+            raise Misconfigured(message, portal=terms.key, problem=str(error)) from error
 
     @property
     def request_headers(self) -> dict[str, str]:
@@ -124,7 +126,8 @@ class Credentials:
             yield
         except OSError as error:  # ssl.SSLError is a subclass.
             files = ", ".join(str(file) for file in (self.ca, self.certificate) if file)
-            raise Misconfigured(f"{files} cannot be used for TLS: {error}") from error
+            message = f"{files} cannot be used for TLS: {error}"
+            raise Misconfigured(message, portal=self.portal, problem=message) from error
 
 
 def name_credential(kind: str, key: str) -> str:

@@ -12,6 +12,7 @@ from ingestion.core.errors import (
     PortalFailing,
     PortalThrottled,
     PortalUnreachable,
+    ReadingFault,
     StorageUnavailable,
 )
 from ingestion.core.ports import FiledVersion
@@ -148,6 +149,17 @@ async def test_a_refusal_is_final_at_once():
     await house.ingest([make_item(1)])
     assert house.portal.asked == [1]
     assert house.recorder.moves[1] == ["REJECTED DOWNLOAD_FAILED"]
+
+
+async def test_the_log_has_the_place_of_a_fault_whose_code_does_not_name_it(caplog):
+    house = House()
+    path = (await house.portal.fetch(make_item(1))).path
+    house.reader.faults[path] = ReadingFault("the reading pool did not start")
+    await house.ingest([make_item(1)])
+    assert house.recorder.moves[1][-1] == "HELD INTERNAL_ERROR"
+    [record] = [each for each in caplog.records if each.exc_info]
+    assert record.exc_info[0] is ReadingFault
+    assert make_item(1).name in record.getMessage()
 
 
 @pytest.mark.parametrize("error", [StorageUnavailable(), RuntimeError("a bug"), MemoryError()])

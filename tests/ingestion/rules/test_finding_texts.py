@@ -40,6 +40,8 @@ READERS = sorted(path.relative_to(PROGRAM) for path in (PROGRAM / "reading" / "p
 DOMAIN = {
     "DOWNLOAD_FAILED",
     "PORTAL_UNAVAILABLE",
+    "PORTAL_NOT_APPROVED",
+    "PORTAL_MISCONFIGURED",
     "STORAGE_UNAVAILABLE",
     "DUPLICATE_CONTENT",
     "EMPTY_FILE",
@@ -118,7 +120,13 @@ OURS = {
     "INTERNAL_ERROR",
     "POISON",
 }
-HELD = {"PORTAL_UNAVAILABLE", "STORAGE_UNAVAILABLE", *OURS}
+HELD = {
+    "PORTAL_UNAVAILABLE",
+    "PORTAL_NOT_APPROVED",
+    "PORTAL_MISCONFIGURED",
+    "STORAGE_UNAVAILABLE",
+    *OURS,
+}
 BLAME = re.compile(
     r"\b(invalid|you failed|your fault|your mistake|wrongly|please)\b", re.IGNORECASE
 )
