@@ -15,7 +15,13 @@ from audit.signing import anchors
 from audit.verification import verify
 from ingestion import checks, job_kinds, notifications, roles
 from ingestion.assessment import criteria_checks, records
-from ingestion.dispatch import queue_checks, schedules, task_context, wakeup_transport
+from ingestion.dispatch import (
+    queue_checks,
+    running_tasks,
+    schedules,
+    task_context,
+    wakeup_transport,
+)
 from ingestion.documents import inert_renditions, search_index
 from ingestion.learning import activation
 from ingestion.operations import (
@@ -61,6 +67,7 @@ def register_all() -> None:
         *scaling.KINDS,
     )
     task_context.connect_signals()
+    running_tasks.connect_signals()
     log.register_rules(RULES_VERSION)
     package.register_retention(retention.list_terms)
     post_save.connect(

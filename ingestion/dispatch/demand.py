@@ -26,15 +26,19 @@ from sites.models import Site
 QUEUES = (True, False)  # urgent chunks, and all others
 
 
-def needs_worker() -> bool:
-    """Return whether a chunk could be claimed now that no running shift will claim."""
+def find_batch_without_worker() -> str:
+    """Return the batch of the first chunk that could be claimed now and that no running shift will.
+
+    Returns its reference, or "" if there is no such chunk.
+    """
     now = read_database_time()
     patience = timedelta(seconds=MAX_CLAIM_SECONDS)
     for urgent in find_due_queues(QUEUES):
         due_before = now - patience if has_running_shift_room(urgent, now) else now
-        if find_next_chunk_of_each_site(due_before, find_sites_at_limit(urgent), urgent).exists():
-            return True
-    return False
+        chunks = find_next_chunk_of_each_site(due_before, find_sites_at_limit(urgent), urgent)
+        if batch := chunks.values_list("batch__reference", flat=True).first():
+            return str(batch)
+    return ""
 
 
 def is_served_by_running_shifts() -> bool:

@@ -158,6 +158,12 @@ def recover_expired() -> int:
     return _make_due(Chunk.objects.orphaned(now), now)
 
 
+def find_batches_of(owner: str) -> list[str]:
+    """Return the references of the batches of which a worker holds chunks, in order."""
+    held = Chunk.objects.running().filter(lease_owner=owner).order_by("batch__reference")
+    return list(held.values_list("batch__reference", flat=True).distinct())
+
+
 def recover_leases_of(owner: str) -> int:
     """Make the chunks of a dead worker due again, before their leases expire, and free its places.
 

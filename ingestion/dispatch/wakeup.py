@@ -19,17 +19,18 @@ from ingestion.dispatch.wakeup_transport import get_transport
 logger = logging.getLogger(__name__)
 
 
-def wake_worker(batch: str = "") -> None:
+def wake_worker(batch: str = "", *, even_if_served: bool = False) -> None:
     """Ask a worker to start a shift, unless running shifts have room for what is due.
 
     `batch` is the reference of the batch whose chunks became due; "": the shift serves any batch.
-    The task only shows it, because a shift claims what ranks first.
+    The task only shows it, because a shift claims what ranks first. `even_if_served` is for chunks
+    that running shifts should have claimed.
 
     Does not raise if the broker cannot be reached: the host tries again in its next tick, and also
     if running shifts do not claim the chunks.
     """
     try:
-        if not is_served_by_running_shifts():
+        if even_if_served or not is_served_by_running_shifts():
             get_transport().wake_worker(batch)
     except Exception:  # Each broker's library raises errors of its own.
         logger.exception("no worker could be woken; the dispatcher will try again")

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -217,7 +218,7 @@ class Conclude(WorkerStep):
                 page_count=len(read.pages) if read else 0,
                 rules_version=verdict.rules_version,
             )
-            transaction.on_commit(wakeup.wake_worker)
+            transaction.on_commit(partial(wakeup.wake_worker, document.batch.reference))
             return DocumentState.DIVIDED
         if verdict.state is DocumentState.ARCHIVED and (twin := on_file.find_twin(document)):
             return _dedupe(document, twin)
@@ -271,7 +272,7 @@ class Conclude(WorkerStep):
             )
             return DocumentState.REJECTED
         expansion.expand(document, opened, rules_version=rules_version)
-        transaction.on_commit(wakeup.wake_worker)
+        transaction.on_commit(partial(wakeup.wake_worker, document.batch.reference))
         return DocumentState.DIVIDED
 
     def searchable_pages(self, document: Document) -> list[ReadPage] | None:

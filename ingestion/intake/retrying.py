@@ -5,6 +5,7 @@ The ledger entry of a retry and the columns that put it into effect are written 
 
 import hashlib
 import json
+from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 
@@ -154,14 +155,15 @@ def retry_waiting_now(waiting: "QuerySet[Document]", *, by: Actor) -> int:
     """
     with ledger():
         rows = waiting.waiting().filter(chunk__isnull=False)  # type: ignore[attr-defined]
-        documents = list(rows.select_related("site").select_for_update(of=("self",)).order_by("pk"))
+        rows = rows.select_related("site", "batch")
+        documents = list(rows.select_for_update(of=("self",)).order_by("pk"))
         for document in documents:
             if not document.change_if_current({"next_attempt_at": None}):
                 raise LeaseLost(f"{document.subject} was moved by another process")
             document.record_at_revision("document.tried_at_once", by=by)
         own = {document.chunk_id for document in documents}
         Chunk.objects.waiting().filter(pk__in=own).update(next_dispatch_at=Now())
-        transaction.on_commit(wakeup.wake_worker)
+        transaction.on_commit(partial(wakeup.wake_worker, _find_only_batch(documents)))
     return len(documents)
 
 
@@ -175,10 +177,14 @@ def _requeue_all(rows: "QuerySet[Document]", by: Actor) -> int:
             if number % settings.CHUNK_SIZE == 0:
                 chunk = create_requeue_chunk(document.batch, document.site)
             _requeue(document, chunk, by)
-    references = {document.batch.reference for document in documents}
-    only = references.pop() if len(references) == 1 else ""
-    transaction.on_commit(partial(wakeup.wake_worker, only))
+    transaction.on_commit(partial(wakeup.wake_worker, _find_only_batch(documents)))
     return len(documents)
+
+
+def _find_only_batch(documents: Iterable[Document]) -> str:
+    """Return the reference of the batch of all these documents, or "" if they are of several."""
+    references = {document.batch.reference for document in documents}
+    return references.pop() if len(references) == 1 else ""
 
 
 def _chunk_key(document: Document) -> tuple[int, int, bool]:

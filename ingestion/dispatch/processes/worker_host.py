@@ -25,6 +25,7 @@ from ingestion.dispatch import (
     demand,
     leases,
     recovery,
+    running_tasks,
     wakeup,
 )
 from ingestion.dispatch.completion_polls import CompletionPolls
@@ -59,8 +60,8 @@ def run_tick(polls: CompletionPolls) -> str:
     sign_in_log.record_failures()
     auditor_access_log.record_views()
     pending = wakeup.find_pending_wakeup()
-    if not pending and demand.needs_worker():
-        wakeup.wake_worker()
+    if not pending and (batch := demand.find_batch_without_worker()):
+        wakeup.wake_worker(batch, even_if_served=True)
     return pending
 
 
@@ -175,10 +176,16 @@ class HostProcess:
 
 
 def _recover_worker(worker: BusyWorker) -> None:
-    """Make chunks and jobs of a dead worker due again, before its leases expire."""
+    """Make chunks and jobs of a dead worker due again, before its leases expire.
+
+    Its task is recorded as failed, because django-q2 stores no result of a killed worker.
+    """
+    batches = leases.find_batches_of(worker.owner)
     if chunks := leases.recover_leases_of(worker.owner):
         logger.warning("worker %d died during a shift; chunks due again: %d", worker.pid, chunks)
     background_jobs.recover_jobs_of(worker.owner)
+    if worker.task:
+        running_tasks.record_killed_task(worker.task, batches)
 
 
 def _recover_killed_workers(dead: Iterable[BusyWorker]) -> None:

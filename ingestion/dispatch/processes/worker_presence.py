@@ -5,13 +5,18 @@ the lock of a killed process would block the next reader for ever. Times are sec
 CLOCK_MONOTONIC, which all processes of a machine share.
 """
 
+import json
 import os
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+from ingestion.dispatch import running_tasks
+from ingestion.dispatch.running_tasks import RunningTask
 
 FOLDER = "at-work"  # in the folder of a process session
 
@@ -27,6 +32,7 @@ class BusyWorker:
     began_at: float
     seen_at: float  # its last heartbeat
     owner: str = ""  # the worker's name in `lease_owner`
+    task: RunningTask | None = None
 
 
 def set_folder(folder: Path) -> None:
@@ -68,7 +74,10 @@ def record_heartbeat() -> None:
     if _folder is None:
         return
     own = _folder / str(os.getpid())
-    own.with_suffix(".new").write_text(f"{_began_at} {time.monotonic()} {_owner}")
+    task = running_tasks.get_running_task()
+    content: dict[str, Any] = {"began_at": _began_at, "seen_at": time.monotonic(), "owner": _owner}
+    content["task"] = asdict(task) if task else None
+    own.with_suffix(".new").write_text(json.dumps(content))
     own.with_suffix(".new").replace(own)
 
 
@@ -78,9 +87,12 @@ def read_busy_workers(folder: Path) -> list[BusyWorker]:
     with suppress(FileNotFoundError):  # The cluster has just started.
         for file in folder.iterdir():
             if file.name.isdigit():
-                with suppress(FileNotFoundError):  # The shift has ended.
-                    began, seen, owner = file.read_text().split()
-                    found.append(BusyWorker(int(file.name), float(began), float(seen), owner))
+                # The shift has ended, or the file is one of an earlier release.
+                with suppress(FileNotFoundError, ValueError):
+                    content = json.loads(file.read_text())
+                    task = content.pop("task")
+                    task = RunningTask(**task) if task else None
+                    found.append(BusyWorker(int(file.name), **content, task=task))
     return found
 
 

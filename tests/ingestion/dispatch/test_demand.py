@@ -6,9 +6,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 from django_q.models import OrmQ
+from django_q.signing import SignedPackage
 
 from ingestion.dispatch import demand, leases, wakeup
-from ingestion.models import Chunk
+from ingestion.dispatch.completion_polls import CompletionPolls
+from ingestion.dispatch.processes import worker_host
+from ingestion.models import Batch, Chunk
 from tests.factories import make_batch
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,14 +46,14 @@ def wait_longer(seconds):
 def test_a_submission_wakes_a_worker_if_no_shift_runs():
     make_batch()
     assert was_worker_woken()
-    assert demand.needs_worker()
+    assert demand.find_batch_without_worker()
 
 
 def test_a_submission_wakes_no_worker_while_a_shift_has_room():
     make_running()
     make_batch()
     assert not was_worker_woken()
-    assert not demand.needs_worker()
+    assert not demand.find_batch_without_worker()
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_a_submission_wakes_a_worker_if_no_running_shift_has_room(shift):
     make_running(**shift)
     make_batch()
     assert was_worker_woken()
-    assert demand.needs_worker()
+    assert demand.find_batch_without_worker()
 
 
 def test_a_limit_of_zero_fills_one_shift(settings):
@@ -83,7 +86,29 @@ def test_a_chunk_that_no_shift_claims_needs_another_worker_although_one_has_room
     make_running()
     make_batch()
     wait_longer(5)
-    assert demand.needs_worker()
+    assert demand.find_batch_without_worker()
+
+
+def test_the_host_wakes_a_worker_for_the_batch_that_no_shift_claims():
+    """Also if a shift seems to have room, because it is overloaded or hangs."""
+    make_running()
+    batch = make_batch()
+    worker_host.run_tick(CompletionPolls())
+    assert not was_worker_woken()
+    wait_longer(5)
+    worker_host.run_tick(CompletionPolls())
+    [wakeup_row] = OrmQ.objects.all()
+    assert SignedPackage.loads(wakeup_row.payload)["group"] == batch.reference
+
+
+def test_the_host_wakes_a_worker_for_the_batch_of_a_crashed_worker():
+    owner = make_running()
+    worker_host.run_tick(CompletionPolls())
+    assert not was_worker_woken()
+    leases.recover_leases_of(owner)
+    worker_host.run_tick(CompletionPolls())
+    [wakeup_row] = OrmQ.objects.all()
+    assert SignedPackage.loads(wakeup_row.payload)["group"] == Batch.objects.get().reference
 
 
 def test_an_expired_lease_offers_no_room():
@@ -96,7 +121,7 @@ def test_an_expired_lease_offers_no_room():
 def test_a_wakeup_is_not_held_back_by_an_error_of_the_database(monkeypatch):
     monkeypatch.setattr(wakeup, "is_served_by_running_shifts", lambda: 1 / 0)
     make_batch()  # The host wakes a worker in its next tick.
-    assert demand.needs_worker()
+    assert demand.find_batch_without_worker()
 
 
 def test_the_backlog_is_as_old_as_its_oldest_chunk_that_could_be_claimed(settings):

@@ -110,6 +110,15 @@ def test_an_idle_host_continues_after_one_of_its_processes_is_killed(
 
 
 @pytest.mark.slow
+def test_the_task_of_a_killed_worker_is_a_failed_task_with_its_batch(few, submit, broker, settings):
+    with busy_host(few, submit, settings, per_second=1.0, **broker) as (host, batch):
+        kill(host, "worker")
+        failure = eventually(Failure.objects.first)
+        assert f"while it worked on {batch.reference}." in failure.result
+    assert Failure.objects.count() == 1
+
+
+@pytest.mark.slow
 def test_a_host_started_with_nohup_leaves_no_orphans(upload, settings):
     """Processes under nohup ignore SIGHUP, which is sent to them when their parent dies."""
     with idle_host(settings, upload, "nohup") as host:
