@@ -1,7 +1,8 @@
-"""Finds the sites of open batches that make no progress, while other sites may.
+"""Finds the sites of batches that make no progress, while other sites may.
 
 The clock of a site in a batch starts when its documents are queued, and again whenever one of them
 is settled. A site that needs longer than the limit is stuck, whatever the rest of its batch does.
+A batch that has ended has such sites too, if documents of it were queued again.
 This module only reads. What follows is decided elsewhere: progress, the stuck page and an alarm
 name the site after SITE_STALL_SECONDS, and `dispatch.completion_polls` ends the waiting of its
 documents after DISPATCH_DEADLINE_SECONDS.
@@ -15,9 +16,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Max, Min
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
-from ingestion.core.states import OPEN_BATCH_STATES
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
 
 MAX_NAMED_DOCUMENTS = 10  # of one site
@@ -49,6 +49,12 @@ class StuckSite:
         """Return the cause as a part of a sentence, in the language of the reader."""
         return str(CAUSES[self.cause])
 
+    def __str__(self) -> str:
+        """Return a part of a sentence, in the language of the reader."""
+        about = gettext("site {site} since {time} UTC, because {cause} ({batch})")
+        time = f"{self.since:%Y-%m-%d %H:%M}"
+        return about.format(site=self.site, time=time, cause=self.cause_text, batch=self.batch)
+
     def as_json(self) -> dict[str, Any]:
         """Return the object that programs receive."""
         return {
@@ -74,7 +80,6 @@ def find_stuck_sites(
     overdue = Document.objects.unsettled().filter(
         received_at__lt=before,
         chunk__created_at__lt=before,
-        batch__state__in=OPEN_BATCH_STATES,
     )
     if batch is not None:
         overdue = overdue.filter(batch=batch)

@@ -195,21 +195,12 @@ def _find_held_alarm() -> Iterator[Alarm]:
 
 
 def _find_stuck_sites_alarm() -> Iterator[Alarm]:
-    """Yield an alarm for the sites of open batches that make no progress."""
+    """Yield an alarm for the sites of batches that make no progress."""
     stuck = find_stuck_sites(timezone.now())
     sites = {each.site: each for each in reversed(stuck)}  # each with its longest wait
     if sites:
         longest = sorted(sites.values(), key=lambda each: each.since)
-        about = _("site {site} since {time} UTC, because {cause} ({batch})")
-        names = [
-            about.format(
-                site=each.site,
-                time=f"{each.since:%Y-%m-%d %H:%M}",
-                cause=each.cause_text,
-                batch=each.batch,
-            )
-            for each in longest[:MAX_NAMED]
-        ]
+        names = [str(each) for each in longest[:MAX_NAMED]]
         sentence = ngettext(
             "{n} site makes no progress: {sites}.",
             "{n} sites make no progress: {sites}.",

@@ -11,6 +11,7 @@ from audit import trail_reviews
 from audit.ledger import queries
 from audit.verification.ledger_status import get_status_figures
 from ingestion.documents import portal_sources
+from ingestion.documents.stuck_sites import find_stuck_sites
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
 
 
@@ -56,6 +57,7 @@ def get_status() -> dict[str, Any]:
             f"{row.portal} ({row.breaker}, {_describe_probe(row)})"
             for row in PortalLimitState.objects.down().select_related("portal")
         ],
+        "stuck_sites": [str(stuck) for stuck in find_stuck_sites(timezone.now())],
         "portal_use": get_portal_use(),
         "held": Document.objects.held().count(),
         "batches_open": Batch.objects.open().count(),

@@ -16,8 +16,8 @@ from ingestion.operations import metrics, work_status
 class Command(BaseCommand):
     help = (
         "Prints queue depth, work in progress, the oldest waiting document, workers, portals that "
-        "are down or fully used, the documents of the last 7 days that were not filed by owner, "
-        "the size of the ledger, and what of it is signed and anchored."
+        "are down or fully used, sites without progress, the documents of the last 7 days that "
+        "were not filed by owner, the size of the ledger, and what of it is signed and anchored."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

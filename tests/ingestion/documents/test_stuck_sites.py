@@ -1,9 +1,11 @@
 """Tests of sites that make no progress while other sites of their batch do."""
 
 import io
+import json
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
@@ -60,8 +62,7 @@ def batch():
 
 def move_site(site_id):
     """Settle one document of a site, and return its chunk with the other one."""
-    chunk = Chunk.objects.get(site__site_id=site_id)
-    busy = Chunk.objects.exclude(pk=chunk.pk).values_list("site", flat=True)
+    busy = Chunk.objects.exclude(site__site_id=site_id).values_list("site", flat=True)
     [lease] = leases.claim_due_chunks(1, by="here:1:1", busy_sites=busy)
     steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     leases.return_chunk(lease.chunk, lease.lease_id)
@@ -116,6 +117,54 @@ def test_an_alarm_names_the_stuck_sites(batch):
     [alarm] = [each for each in alarms.find_alarms().alarms if each.key == "stuck_sites"]
     assert alarm.text.startswith("1 site makes no progress: site 1042 since ")
     assert "no worker has claimed its documents" in alarm.text
+
+
+def test_the_command_status_names_the_stuck_sites(batch, capsys):
+    move_site("1041")
+    since = Chunk.objects.get(site__site_id="1042").created_at
+    sentence = (
+        f"site 1042 since {since:%Y-%m-%d %H:%M} UTC, because no worker has claimed its documents "
+        f"({batch.reference})"
+    )
+    call_command("status", as_json=True)
+    assert json.loads(capsys.readouterr().out)["stuck_sites"] == [sentence]
+    call_command("status")
+    assert f"stuck sites              {sentence}" in capsys.readouterr().out
+
+
+def test_a_document_that_never_fails_has_a_deadline_after_the_last_of_its_site(batch, settings):
+    """While others of its site are served, it waits for its turn, as at a slow portal."""
+    settings.DISPATCH_DEADLINE_SECONDS = settings.SITE_STALL_SECONDS
+    move_site("1041")
+    [waiting] = Document.objects.unsettled().filter(site__site_id="1041")
+    assert waiting.failing_since is None
+    settled = Document.objects.filter(site__site_id="1041").exclude(pk=waiting.pk)
+    settled.update(settled_at=timezone.now() - timedelta(minutes=30))
+    assert "1041" not in {each.site for each in find_stuck_sites(timezone.now())}
+    settled.update(settled_at=timezone.now() - timedelta(minutes=90))
+    assert "1041" in {each.site for each in find_stuck_sites(timezone.now())}
+    CompletionPolls().poll_due_batches()
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.code) == (DocumentState.HELD, "CAPACITY")
+
+
+def test_documents_of_an_ended_batch_that_were_queued_again_have_the_same_deadline(batch, settings):
+    settings.DISPATCH_DEADLINE_SECONDS = settings.SITE_STALL_SECONDS
+    for lease in leases.claim_due_chunks(9, by="here:1:1"):
+        for item in lease.items:
+            steps.give_up(item.document, lease.lease_id, "STORAGE_UNAVAILABLE", {}, held=True)
+        leases.return_chunk(lease.chunk, lease.lease_id)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETED
+    Document.objects.update(settled_at=timezone.now() - LONG_AGO)
+    retrying.retry_held(Document.objects.held(), by=OPS)
+    Chunk.objects.update(created_at=timezone.now() - LONG_AGO)
+    move_site("1041")
+    [found] = find_stuck_sites(timezone.now())
+    assert (found.site, found.documents) == ("1042", 2)
+    CompletionPolls().poll_due_batches()
+    held = Document.objects.held().values_list("site__site_id", "code")
+    assert list(held) == [("1042", "CAPACITY")] * 2
 
 
 def test_waiting_for_a_batch_names_its_stuck_site_once(batch):
