@@ -97,7 +97,7 @@ class Credentials:
         client certificate.
         """
         if not self.ca and not self.certificate:
-            return _default_tls()
+            return get_default_tls()
         context = (
             _require_tls_1_2(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)) if self.ca else _system_tls()
         )
@@ -114,7 +114,7 @@ class Credentials:
         These hosts never receive the client certificate.
         """
         if not self.ca:
-            return _default_tls()
+            return get_default_tls()
         context = _system_tls()
         with self._report_unusable_files():
             context.load_verify_locations(self.ca)
@@ -149,7 +149,7 @@ def _mounted_file(name: str) -> Path | None:
 
 
 @cache
-def _default_tls() -> ssl.SSLContext:
+def get_default_tls() -> ssl.SSLContext:
     """Return the settings that all portals without own files share: loading the bundle is slow."""
     return _system_tls()
 

@@ -5,6 +5,7 @@ terminal is sent to the host only, which asks the cluster to drain, and the host
 session at once.
 """
 
+import importlib
 import os
 import pydoc
 import signal
@@ -13,6 +14,14 @@ import tempfile
 from pathlib import Path
 
 import django
+
+# Modules that Django, httpx2 and multiprocessing import only when they are used for the first time.
+FIRST_SHIFT_MODULES = (
+    "anyio._backends._asyncio",
+    "django.db.models.sql.compiler",
+    "encodings.idna",
+    "multiprocessing.popen_forkserver",
+)
 
 
 def main(folder: Path, host: int, host_name: str) -> None:
@@ -27,10 +36,7 @@ def main(folder: Path, host: int, host_name: str) -> None:
     # Imported here, because django-q2 reads the settings when it is imported.
     from django_q.signals import post_spawn  # noqa: PLC0415 - see above
 
-    from ingestion.dispatch import (  # noqa: PLC0415 - see above
-        document_reader,
-        wakeup_transport,
-    )
+    from ingestion.dispatch import document_reader  # noqa: PLC0415 - see above
     from ingestion.dispatch.processes import (  # noqa: PLC0415 - see above
         host_heartbeat,
         parent_death,
@@ -46,14 +52,27 @@ def main(folder: Path, host: int, host_name: str) -> None:
     parent_death.name_process("cluster")
     parent_death.tie_forked_processes()
     post_spawn.connect(document_reader.warm_up)
-    # Workers look their task up in this way. When it is imported before they are forked, their
-    # first shift begins sooner, and they share the memory of its modules.
-    pydoc.locate(wakeup_transport.SHIFT_TASK)
+    prepare_first_shift()
     cluster = Cluster()
     parent_death.signal_on_parent_death(host, signal.SIGTERM)  # the cluster of a killed host drains
     cluster.run()
     # sys.exit() would wait for processes that a killed sentinel left behind. The host does that.
     os._exit(0)
+
+
+def prepare_first_shift() -> None:
+    """Import and load what the first shift of a worker needs. Call it before workers are forked.
+
+    Their first shift then begins sooner, and they share the memory of the modules and of the
+    certificate authorities.
+    """
+    from ingestion.dispatch import wakeup_transport  # noqa: PLC0415 - see above
+    from ingestion.sources import credentials  # noqa: PLC0415 - see above
+
+    pydoc.locate(wakeup_transport.SHIFT_TASK)  # Workers look their task up in this way.
+    for module in FIRST_SHIFT_MODULES:
+        importlib.import_module(module)
+    credentials.get_default_tls()
 
 
 if __name__ == "__main__":
