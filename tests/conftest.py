@@ -20,8 +20,9 @@ from tests.audit.buckets import moto_server
 from tests.audit.support import forbid_statements_after_the_append
 from tests.emptying import triggers_removed_for_flush
 from tests.factories import make_site, make_user
+from tests.log_lines import log
 
-__all__ = ["forbid_statements_after_the_append", "triggers_removed_for_flush"]
+__all__ = ["forbid_statements_after_the_append", "log", "triggers_removed_for_flush"]
 
 HERE = Path(__file__).parent
 # On PostgreSQL, these tests are marked slow. Their claims do not depend on the database, and other

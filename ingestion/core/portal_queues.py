@@ -20,11 +20,13 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from structlog.contextvars import bound_contextvars
 
 from ingestion.core.portal_limits import PortalHealth, PortalLimit, RequestOutcome
 from ingestion.core.portal_places import PlaceClaims
@@ -110,9 +112,17 @@ class _PortalQueue(Generic[Item]):
         self.claim_at = now + delay if share < wanted else 0.0
         self.refresh_at = now + REFRESH_SHARE_SECONDS
 
-    def pop(self, now: float) -> Item:
+    def is_retry_next(self, now: float) -> bool:
         # A retry that is due goes first: it has waited longest.
-        if self.retries and self.retries[0][0] <= now:
+        return bool(self.retries) and self.retries[0][0] <= now
+
+    def peek(self, now: float) -> Item | None:
+        if self.is_retry_next(now):
+            return self.retries[0][2]
+        return self.waiting[0] if self.waiting else None
+
+    def pop(self, now: float) -> Item:
+        if self.is_retry_next(now):
             item = heapq.heappop(self.retries)[2]
         else:
             item = self.waiting.popleft()
@@ -151,11 +161,21 @@ class PortalQueues(Generic[Item]):
     One event loop owns it. Between looking for an item and taking it there is no await, so no lock
     is needed for that. Of the waiting workers, the first one looks for items, and the others wait
     for a lock, which costs nothing.
+
+    `get_log_facts` returns what lines of the log and ledger entries about an item say. They are
+    bound while slots are reserved for the item that goes next.
     """
 
-    def __init__(self, depth: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        depth: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        get_log_facts: Callable[[Item], Mapping[str, Any]] = lambda _item: {},
+    ) -> None:
         self._depth = depth
         self._clock = clock
+        self._get_log_facts = get_log_facts
         self._queues: dict[str, _PortalQueue[Item]] = {}
         self._portal_turns: deque[str] = deque()  # keys of queues with a limit: round robin
         self._upload_turns: deque[str] = deque()  # keys of queues without a limit
@@ -289,20 +309,32 @@ class PortalQueues(Generic[Item]):
             await self._slots_wanted.wait()
             self._slots_wanted.clear()
             for key, queue in list(self._queues.items()):
-                await self._claim_places(queue)
-                # Without a worker that could use it, a slot would only expire.
-                wanted = queue.count_wanted_slots(self._clock())
-                if queue.limit and self._waiting_workers and wanted:
-                    await self._give_back_slots(queue)
-                    reservation = await queue.limit.reserve(wanted)
-                    queue.replace_slots(reservation, self._clock())
-                    if reservation.is_portal_down:
-                        on_portal_down(key, queue.remove(lambda _item: True))
-                    self._changed.set()
+                with bound_contextvars(**self._describe_next(queue)):
+                    reservation = await self._reserve(queue)
+                if reservation and reservation.is_portal_down:
+                    on_portal_down(key, queue.remove(lambda _item: True))
         for queue in self._queues.values():
             await self._give_back_slots(queue)
             if queue.claims and queue.claimed:
                 await queue.claims.claim(queue.in_flight, queue.in_flight)
+
+    def _describe_next(self, queue: _PortalQueue[Item]) -> Mapping[str, Any]:
+        """Return what the log says about the item that goes next, if there is one."""
+        item = queue.peek(self._clock())
+        return {} if item is None else self._get_log_facts(item)
+
+    async def _reserve(self, queue: _PortalQueue[Item]) -> SlotReservation | None:
+        """Claim places, and reserve slots if the queue could use them. Returns the reservation."""
+        await self._claim_places(queue)
+        # Without a worker that could use it, a slot would only expire.
+        wanted = queue.count_wanted_slots(self._clock())
+        if not (queue.limit and self._waiting_workers and wanted):
+            return None
+        await self._give_back_slots(queue)
+        reservation = await queue.limit.reserve(wanted)
+        queue.replace_slots(reservation, self._clock())
+        self._changed.set()
+        return reservation
 
     async def _claim_places(self, queue: _PortalQueue[Item]) -> None:
         """Claim places of the portal, or give back those that are not used."""

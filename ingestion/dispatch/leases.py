@@ -11,9 +11,10 @@ How a shift uses its leases is defined in `dispatch.shift`; when leases are reco
 
 import random
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db.models import F, QuerySet
@@ -45,6 +46,7 @@ class Lease:
     urgent: bool  # the chunk came from the queue of urgent chunks
     lease_id: uuid.UUID  # the fencing token
     items: tuple[WorkItem, ...]
+    log_facts: Mapping[str, Any]  # what lines of the log about the chunk say
 
 
 def claim_due_chunks(
@@ -94,12 +96,23 @@ def _claim_chunk(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         )
         if not claimed:
             return None
-        chunk = Chunk.objects.select_related("site__portal", "batch").get(pk=chunk_id)
+        chunk = Chunk.objects.select_related("site__portal", "site__study", "batch").get(
+            pk=chunk_id
+        )
         if chunk.attempts > 1:  # Otherwise no worker had it before.
             transitions.requeue_interrupted_documents(chunk)
         batches.begin_batch(chunk.batch_id)
         items = list_work_items(chunk, now)
-    return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)
+    packets = {item.packet for item in items}
+    return Lease(
+        chunk_id,
+        chunk.site_id,
+        chunk.batch.reference,
+        chunk.is_urgent,
+        lease_id,
+        items,
+        {**chunk.log_facts(), "packet": packets.pop() if len(packets) == 1 else ""},
+    )
 
 
 def find_chunks_being_cancelled(leases: Iterable[uuid.UUID]) -> set[int]:

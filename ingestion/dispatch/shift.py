@@ -17,12 +17,13 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, OperationalError
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars, bound_contextvars
 
 from ingestion.core.capacity import compute_room
 from ingestion.core.document_stages import DocumentStage, DocumentStageName
@@ -73,12 +74,6 @@ class _HeldChunk:
     is_stopped: bool = False  # no more documents are fed: portal is down or batch is cancelled
     is_cancelled: bool = False
     waited_ms: int = 0  # of its documents together, for slots of the portal
-
-    @property
-    def log_facts(self) -> dict[str, str]:
-        """Return what lines of the log about the chunk say."""
-        item = next(iter(self.lease.items), None)
-        return {"batch": self.lease.batch, "site": item.site_id if item else ""}
 
     @property
     def description(self) -> str:
@@ -142,7 +137,9 @@ class Shift:
         with LeaseLost in it if the leases could not be renewed.
         """
         limits, folders = settings.INGEST_LIMITS, LeaseFolders()
-        portal_queues: PortalQueues[WorkItem] = PortalQueues(limits.queue_depth)
+        portal_queues: PortalQueues[WorkItem] = PortalQueues(
+            limits.queue_depth, get_log_facts=attrgetter("log_facts")
+        )
         task = asyncio.current_task()
         async with AsyncExitStack() as stack:
             if task is not None:
@@ -288,6 +285,7 @@ class Shift:
         Suspects follow last, one at a time: if one kills the worker again, no other suspect is
         charged with an attempt.
         """
+        bind_contextvars(**chunk.lease.log_facts)  # in this task
         if chunk.lease.items:  # All documents of a chunk belong to one site, and to its portal.
             await source.prepare(chunk.lease.items[0].terms)
         fresh = [item for item in chunk.lease.items if not item.is_suspect]
@@ -324,7 +322,7 @@ class Shift:
         for chunk in self._chunks.values():
             if queue in chunk.queues and not chunk.is_stopped:
                 chunk.is_stopped = True
-                logger.warning("portal.postponed", extra=chunk.log_facts)
+                logger.warning("portal.postponed", extra=chunk.lease.log_facts)
         for item in items:
             self._chunks[item.chunk].untouched.add(item.document)
             self._finish(item)
@@ -369,18 +367,23 @@ class Shift:
         Returns False if the database failed. Then it is tried again, or the lease expires.
         """
         lease = chunk.lease
-        try:
-            await self._database(
-                leases.return_chunk, lease.chunk, lease.lease_id, untouched=untouched
-            )
-        except OperationalError as error:
-            logger.warning(
-                "chunk %d is not returned, because the database failed: %s", lease.chunk, error
-            )
-            return False
+        # What the end of a batch causes, such as a verification, has the ID of the batch.
+        with bound_contextvars(correlation_id=lease.log_facts["correlation_id"]):
+            try:
+                await self._database(
+                    leases.return_chunk, lease.chunk, lease.lease_id, untouched=untouched
+                )
+            except OperationalError as error:
+                logger.warning(
+                    "chunk %d is not returned, because the database failed: %s",
+                    lease.chunk,
+                    error,
+                    extra=lease.log_facts,
+                )
+                return False
         self._folders.forget(lease.chunk)
         if chunk.waited_ms:
-            logger.info("portal.waited", extra={**chunk.log_facts, "ms": chunk.waited_ms})
+            logger.info("portal.waited", extra={**lease.log_facts, "ms": chunk.waited_ms})
         return True
 
     async def _drain(self, working: "asyncio.Task[None]") -> None:
@@ -405,7 +408,11 @@ class Shift:
                 untouched = chunk.untouched | (chunk.unfinished & waiting)
                 await self._return_chunk(chunk, untouched)
             except Exception:  # The error that ended the shift is the one to be raised.
-                logger.exception("chunk %d could not be returned; its lease will expire", key)
+                logger.exception(
+                    "chunk %d could not be returned; its lease will expire",
+                    key,
+                    extra=chunk.lease.log_facts,
+                )
         with suppress(DatabaseError):  # Then the claims expire.
             await self._database(portal_place_rows.drop_claims, self._owner)
 

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, close_old_connections
@@ -37,6 +38,9 @@ class StepBatcher:
         self._worker: asyncio.Task[None] | None = None
         self._next_at = 0.0  # monotonic seconds; the next transaction starts then
         self._has_full_group = asyncio.Event()
+        # Each step brings the context of its document. The task that applies groups of steps must
+        # not have that of the document whose step it applied first.
+        self._context = copy_context()
 
     async def __call__(self, step: WorkerStep) -> Any:
         """Apply a step, and return its result. Raises what the step raises.
@@ -50,7 +54,9 @@ class StepBatcher:
         if len(self._ready) >= FULL_GROUP_STEPS:
             self._has_full_group.set()
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._apply_ready_steps(), name="steps")
+            self._worker = asyncio.create_task(
+                self._apply_ready_steps(), name="steps", context=self._context
+            )
         return await result
 
     async def _apply_ready_steps(self) -> None:

@@ -8,6 +8,7 @@ several steps share a transaction is explained in docs/adr/0012, and the layers 
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -218,7 +219,7 @@ class Conclude(WorkerStep):
                 page_count=len(read.pages) if read else 0,
                 rules_version=verdict.rules_version,
             )
-            transaction.on_commit(partial(wakeup.wake_worker, document.batch.reference))
+            _wake_worker_on_commit(document.batch.reference)
             return DocumentState.DIVIDED
         if verdict.state is DocumentState.ARCHIVED and (twin := on_file.find_twin(document)):
             return _dedupe(document, twin)
@@ -272,7 +273,7 @@ class Conclude(WorkerStep):
             )
             return DocumentState.REJECTED
         expansion.expand(document, opened, rules_version=rules_version)
-        transaction.on_commit(partial(wakeup.wake_worker, document.batch.reference))
+        _wake_worker_on_commit(document.batch.reference)
         return DocumentState.DIVIDED
 
     def searchable_pages(self, document: Document) -> list[ReadPage] | None:
@@ -354,6 +355,11 @@ def apply_step(step: WorkerStep) -> Any:
         # Another transaction filed the same bytes after this one had searched for them, and a
         # constraint refused the second row. The repeated search finds the first one.
         return apply_steps([step])[0]
+
+
+def _wake_worker_on_commit(batch: str) -> None:
+    """Wake a worker for a batch after the commit, with the correlation ID of its document."""
+    transaction.on_commit(partial(copy_context().run, wakeup.wake_worker, batch))
 
 
 def _dedupe(

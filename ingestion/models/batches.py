@@ -273,3 +273,13 @@ class Chunk(models.Model):
 
     def __str__(self) -> str:
         return f"{self.batch_id}/{self.pk} of {self.site_id}"
+
+    def log_facts(self) -> Mapping[str, Any]:
+        """Return what lines of the log say about the chunk. Its number of attempts is of leases."""
+        return {
+            **self.batch.entry_facts(),
+            **self.batch.log_facts(),
+            "study": self.site.study.protocol_number,
+            "site": self.site.site_id,
+            "attempt": self.attempts,
+        }

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import forkserver
@@ -99,6 +100,8 @@ class ParserProcesses:
         self._pool_lock = asyncio.Lock()  # held while the pool is started or stopped
         self._in_flight: dict[Future[Any], None] = {}  # in the order in which they were scheduled
         self._closed = False
+        # The monitor watches over all documents, and must not log in the name of the first one.
+        self._context = copy_context()
         self.scratch = Path(tempfile.mkdtemp(prefix="siteledger-reading-"))
 
     async def __aenter__(self) -> Self:
@@ -174,7 +177,9 @@ class ParserProcesses:
                 pool = await asyncio.to_thread(self._start, context)
                 self._pool = pool
                 self._monitor = asyncio.create_task(
-                    self._monitor_pool(pool, context.locks), name="pool-monitor"
+                    self._monitor_pool(pool, context.locks),
+                    name="pool-monitor",
+                    context=self._context,
                 )
             future: Future[Result | tasks.TaskFault] = self._pool.schedule(
                 tasks.run_guarded,

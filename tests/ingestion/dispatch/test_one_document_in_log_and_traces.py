@@ -1,9 +1,9 @@
 """One correlation ID follows a document from the request through worker, parser, log and ledger."""
 
+import asyncio
+import dataclasses
 import datetime
-import io
 import json
-import logging
 import subprocess
 import sys
 import uuid
@@ -11,20 +11,24 @@ import uuid
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
+from django.utils import timezone
 from django_q.models import OrmQ
 from django_q.signing import SignedPackage
+from structlog.contextvars import bound_contextvars, get_contextvars
 
 from audit.ledger.queries import list_entries
-from config.logs import KEYS, make_formatter
+from config.logs import KEYS
 from ingestion.core.breaker import BreakerSettings
 from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import RequestOutcome
+from ingestion.core.retry import RetryRules
 from ingestion.dispatch import portal_limit_rows
 from ingestion.dispatch.shift import work_shift
+from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.dispatch.traces import open_traces
 from ingestion.intake.admission import AtCapacity
 from ingestion.intake.manifest import SubmissionRefused
-from ingestion.models import Document
+from ingestion.models import Document, PortalLimitState
 from samples.documents import make_sample
 from samples.portal import SamplePortal, SiteLimit, read_limits
 from sites.models import Portal, TokenScope
@@ -104,18 +108,6 @@ def check_lines(text, document):
 
 
 @pytest.fixture
-def log():
-    """Collects the lines of this process, as a host writes them to stderr."""
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(make_formatter("json"))
-    root = logging.getLogger()
-    root.addHandler(handler)
-    yield stream
-    root.removeHandler(handler)
-
-
-@pytest.fixture
 def spans(settings):
     with otlp_receiver() as received:
         settings.OTEL_EXPORTER_OTLP_ENDPOINT = received.endpoint
@@ -183,6 +175,76 @@ def test_a_failed_request_is_a_span_with_its_error_and_a_line_with_the_wait(
     assert all(line["ms"] >= 0 and line["code"] and line["attempt"] >= 1 for line in retries)
     failures = [line for line in lines if line["event"] == "document.fetch_failed"]
     assert {line["level"] for line in failures} == {"warning"}
+
+
+def describe_batch(batch):
+    """Return the keys that connect a line with a batch of one site."""
+    packet = batch.packets.get()
+    return {
+        "correlation_id": str(batch.correlation_id),
+        "study": packet.site.study.protocol_number,
+        "site": packet.site.site_id,
+        "packet": packet.reference,
+        "batch": batch.reference,
+    }
+
+
+def test_lines_about_a_portal_have_the_ids_of_their_own_batch_and_not_of_another(log, settings):
+    settings.BREAKER = BreakerSettings(failures=3)
+    hour = RetryRules(reschedule_seconds=0, backoff_base_seconds=3600, backoff_cap_seconds=3600)
+    settings.INGEST_LIMITS = dataclasses.replace(settings.INGEST_LIMITS, retry=hour)
+    batches = [make_batch(documents=12) for _ in range(2)]
+    with bound_contextvars(correlation_id=CORRELATION_ID):  # of whatever woke the shift
+        work_shift()
+        PortalLimitState.objects.update(probe_at=0)
+        for batch in batches:
+            batch.documents.update(next_attempt_at=None)
+            batch.chunks.update(next_dispatch_at=timezone.now())
+        work_shift()
+    for batch in batches:
+        own = describe_batch(batch)
+        lines = [
+            line
+            for line in log.read_lines(
+                "portal.postponed", "portal.breaker_opened", "portal.breaker_half_opened",
+                "portal.waited",
+            )
+            if line.get("site") == own["site"]
+        ]  # fmt: skip
+        assert {"portal.postponed", "portal.breaker_half_opened", "portal.waited"} <= {
+            line["event"] for line in lines
+        }
+        for line in lines:
+            assert own.items() <= line.items()
+            assert line["attempt"] >= 1
+        limits = PortalLimitState.objects.get(portal__sites__packets__batch=batch)
+        entries = list_entries(limits.subject)
+        assert {entry.correlation_id for entry in entries} == {own["correlation_id"]}
+    assert CORRELATION_ID not in {
+        line["correlation_id"] for line in log.read_lines("portal.postponed", "portal.waited")
+    }
+
+
+def test_steps_that_are_given_up_together_are_logged_in_the_name_of_no_document():
+    """Steps of several documents share a transaction, which was begun by one of them."""
+    contexts = []
+
+    class RecordingDatabase:
+        async def __call__(self, work, group):
+            contexts.append(get_contextvars())
+            return [None for _ in group]
+
+    async def apply(document):
+        with bound_contextvars(document=document):
+            await batcher(None)
+
+    async def apply_several():
+        await asyncio.gather(*map(apply, ("document:1", "document:2")))
+
+    batcher = StepBatcher(RecordingDatabase())
+    asyncio.run(apply_several())
+    assert contexts
+    assert all("document" not in context for context in contexts)
 
 
 def test_the_wait_for_a_portal_is_logged_for_each_chunk_together(few, submit, log):
