@@ -134,20 +134,22 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     about the person who acts are added to it, and the process is added to the name of software
     (`audit.ledger.actors`).
 
-    The entry has the correlation ID of the request or command unless it is given. After the commit,
-    the entry is a line of the log (`audit.ledger.entry_log`). `logged` are values for this line
-    that the entry does not have, such as the packet; those of structlog's context are added.
+    The entry has the correlation ID of the request or command whose actor `by` is. Otherwise it has
+    the given one, such as that of the row, or that of the current task (docs/adr/0060). After the
+    commit, the entry is a line of the log (`audit.ledger.entry_log`). `logged` are values for this
+    line that the entry does not have, such as the packet; those of structlog's context are added.
 
     Raises LedgerError outside `ledger()`, and NotCanonical for values that a line cannot contain.
     """
     if not (database := _open_block.database):
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
     origin_facts, bound = context.get_origin_facts(by.name), get_contextvars()
+    bound_id = bound.get("correlation_id", "")
     salt, text = _seal_detail({**origin_facts, **(detail or {})})
     facts: dict[str, str | int] = {  # in the order of the line: sorting is faster then
         "actor": actors.add_process(by.name),
         "code": code,
-        "correlation_id": correlation_id or bound.get("correlation_id", ""),
+        "correlation_id": (bound_id if origin_facts else "") or correlation_id or bound_id,
         "detail_commit": chain.compute_commitment(salt, text) if text else "",
         "doc_id": doc_id,
         "event": event,

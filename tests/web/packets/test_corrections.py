@@ -276,6 +276,7 @@ def test_the_site_uploads_in_one_step_what_its_portal_does_not_deliver(signed_in
     assert (new.state, undelivered.state) == ("RECEIVED", "CANCELLED")
     entry = list_entries(undelivered.subject)[-1]
     assert (entry.event, entry.detail["by"]) == ("document.uploaded_instead", new.subject)
+    assert entry.correlation_id == str(new.correlation_id), "that of the request"
     undelivered.batch.refresh_from_db()
     assert undelivered.batch.state == "FAILED", "nothing of it is left to do"
 
