@@ -24,6 +24,7 @@ import re
 import sys
 import traceback
 from collections.abc import MutableMapping
+from http import HTTPMethod
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,8 @@ def _describe_event(logger: Any, method: str, event: EventDict) -> EventDict:
     elif found := _WARNING(str(event["positional_args"])) if record.name == "py.warnings" else None:
         text = f"{found[3]} at {_shorten_path(found[1])}:{found[2]}"
     elif status := getattr(record, "status_code", 0):
-        text = f"a request ended with HTTP status {status}"
+        text = f"a request ended with HTTP status {status}{_describe_route(record)}"
+        event["code"] = status
     elif record.msg and event["positional_args"]:
         text = _format(str(record.msg), _arguments(event), _describe_foreign)
     else:
@@ -147,6 +149,18 @@ def _describe_event(logger: Any, method: str, event: EventDict) -> EventDict:
         text = f"{text}: {describe_error(exc_info[1])}"
     event["event"] = _TOKEN.sub(_hide_address, text)
     return event
+
+
+def _describe_route(record: logging.LogRecord) -> str:
+    """Return the method and the route of a refused request, as far as they are known.
+
+    A route is a pattern of `urlpatterns`, such as `packets/<str:reference>/`. The path may contain
+    personal data.
+    """
+    request = getattr(record, "request", None)  # django.server logs a socket in its place
+    match, method = getattr(request, "resolver_match", None), getattr(request, "method", "")
+    words = [method if method in HTTPMethod.__members__ else "", match.route if match else ""]
+    return f": {' '.join(filter(None, words))}" if match else ""
 
 
 def _arguments(event: EventDict) -> tuple[Any, ...] | dict[str, Any]:

@@ -1,6 +1,8 @@
 """Sets the origin of every request: its IDs, and who sent it from which address.
 
 It must be the first middleware, so that errors of the others are logged with the correlation ID.
+Django logs a refused request after all middleware, so this middleware has it logged before the ID
+is unbound.
 """
 
 import re
@@ -12,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.log import log_response
 from structlog.contextvars import bound_contextvars
 
 from audit.correlation import parse_correlation_id
@@ -46,6 +49,14 @@ class OriginMiddleware:
             bound_contextvars(correlation_id=correlation_id),
         ):
             response = self._get_response(request)
+            if response.status_code >= 400:  # Django logs each response once.
+                log_response(
+                    "%s: %s",
+                    response.reason_phrase,
+                    request.path,
+                    response=response,  # type: ignore[arg-type] # Django passes any response
+                    request=request,
+                )
         response["X-Request-ID"], response["X-Correlation-ID"] = request_id, correlation_id
         return response
 

@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+from django.http import HttpResponse
 
 from audit.correlation import get_correlation_id
 from audit.ledger.context import RequestOrigin, set_origin, use_change_reason
@@ -71,7 +72,7 @@ def test_entries_and_messages_of_a_request_have_its_correlation_id(rf, db):
         write(0, correlation_id="")
         write(1, correlation_id="P-1")
         context_ids.append(str(get_correlation_id()))
-        return {}
+        return HttpResponse()
 
     context_ids = []
     OriginMiddleware(respond)(rf.get("/", headers={"X-Correlation-ID": GIVEN}))
