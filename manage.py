@@ -7,10 +7,10 @@ import sys
 import uuid
 
 from django.conf import settings
-from django.core.management import execute_from_command_line
 from structlog.contextvars import bound_contextvars
 
 from audit.ledger.context import RequestOrigin, set_origin
+from config.command_line import CommandLine
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -21,4 +21,4 @@ if __name__ == "__main__":
         set_origin(RequestOrigin(facts, lambda: (actor, ""))),
         bound_contextvars(correlation_id=str(uuid.uuid4())),
     ):
-        execute_from_command_line(sys.argv)
+        CommandLine(sys.argv).execute()

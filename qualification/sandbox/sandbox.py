@@ -50,11 +50,12 @@ class Sandbox:
     def manage(self, *arguments: str, **overrides: str) -> "subprocess.CompletedProcess[str]":
         """Run `manage.py` and return its result, even if it fails.
 
-        `overrides` are environment variables.
+        `overrides` are environment variables. The result says why the command failed, as to a
+        person at a terminal.
         """
         return subprocess.run(  # noqa: S603 - our own program
             manage(*arguments),
-            env=self.environment | overrides,
+            env=self.environment | {"LOG_FORMAT": "text"} | overrides,
             capture_output=True,
             text=True,
             check=False,

@@ -21,7 +21,8 @@ REVIEWED = {
     # names of documents, messages, jobs and files that are made of a kind and a number or a hash
     "delivery.message", "document.subject", "item.name", "job", "message", "sha256",
     # names of things in the code and of versions
-    "lock.kind", "self._name", "source", "task.func.__name__", "type(error).__name__", "version",
+    "lock.kind", "self._name", "source", "subcommand", "task.func.__name__", "type(error).__name__",
+    "version",
     # sentences of our own without values from documents or people
     "broken", "description", "fault", "outcome.reason", "problem", "reason", "recovered",
     "run.findings[0]", "skew",

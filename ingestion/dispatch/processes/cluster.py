@@ -14,6 +14,9 @@ import tempfile
 from pathlib import Path
 
 import django
+from django.conf import settings
+
+from audit.unhandled_errors import log_unhandled_errors
 
 # Modules that Django, httpx2 and multiprocessing import only when they are used for the first time.
 FIRST_SHIFT_MODULES = (
@@ -32,6 +35,8 @@ def main(folder: Path, host: int, host_name: str) -> None:
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    if settings.LOG_FORMAT == "json":
+        log_unhandled_errors()
 
     # Imported here, because django-q2 reads the settings when it is imported.
     from django_q.signals import post_spawn  # noqa: PLC0415 - see above

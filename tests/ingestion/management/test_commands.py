@@ -236,8 +236,9 @@ def run(settings, *arguments, **options):
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_manifest_is_refused_with_exit_code_75_at_capacity(manifest, settings):
-    make_batch(documents=2)
-    result = run(settings, "ingest_manifest", manifest({}), MAX_UNFINISHED_DOCUMENTS="2")
+    make_batch(make_site("9001"), documents=2)
+    options = {"MAX_UNFINISHED_DOCUMENTS": "2", "LOG_FORMAT": "text"}
+    result = run(settings, "ingest_manifest", manifest({}), **options)
     assert result.returncode == 75
     assert "Nothing was registered. Try again in 10 minutes." in result.stderr
     assert "Traceback" not in result.stderr
@@ -313,7 +314,7 @@ def test_an_unknown_or_finished_batch_cannot_be_cancelled(reference, message):
 def test_a_refusal_has_exit_code_1(tmp_path, settings):
     file = tmp_path / "empty.ndjson"
     file.write_text("")
-    result = run(settings, "ingest_manifest", str(file))
+    result = run(settings, "ingest_manifest", str(file), LOG_FORMAT="text")
     assert result.returncode == 1
     assert "it is empty; a manifest names at least one document" in result.stderr
     assert "Traceback" not in result.stderr
