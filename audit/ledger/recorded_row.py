@@ -11,6 +11,7 @@ ledger numbers the entry (docs/adr/0037-recorded-rows.md).
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Self
 
 from django.db import models
@@ -63,8 +64,17 @@ class RecordedRow(models.Model):
         self.refresh_from_db(fields=["revision"])
         self.record_at_revision(event, by=by, **facts)
 
-    def record_at_revision(self, event: str, *, by: Actor, **facts: Any) -> None:
+    def record_at_revision(
+        self,
+        event: str,
+        *,
+        by: Actor,
+        logged: Mapping[str, Any] = MappingProxyType({}),
+        **facts: Any,
+    ) -> None:
         """Record an event with the number that the row has now. Call this inside `ledger()`.
+
+        `logged` are keys of the line in the log beside those of `log_facts`.
 
         Call it for a row that was just created, and after an UPDATE that took the next number
         together with other columns (`change_if_current`).
@@ -74,8 +84,7 @@ class RecordedRow(models.Model):
             subject=self.subject,
             n=self.revision,
             by=by,
-            logged=self.log_facts(),
-            **{**self.entry_facts(), **facts},
+            **{**self.entry_facts(), **facts, "logged": {**self.log_facts(), **logged}},
         )
 
     def change_if_current(self, columns: Mapping[str, Any]) -> bool:

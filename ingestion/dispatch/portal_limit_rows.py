@@ -206,15 +206,16 @@ def _follow_sources(portal: Portal, old: Breaker, new: Breaker) -> None:
         states[portal.pk].breaker = old.state
     before = portal_sources.find_active_source(sources, states)
     if before != after:
+        change = {
+            "from": before.key if before else portal_sources.UPLOAD,
+            "to": after.key if after else portal_sources.UPLOAD,
+        }
         first.record(
             "portal.source_changed",
             by=WORKER_ACTOR,
             site=portal_approval.get_site_of_portal(first),
-            detail={
-                "portal": first.key,
-                "from": before.key if before else portal_sources.UPLOAD,
-                "to": after.key if after else portal_sources.UPLOAD,
-            },
+            detail={"portal": first.key, **change},
+            logged=change,
         )
     if before != after and len(sources) > 1:
         Document.objects.waiting().filter(

@@ -9,8 +9,10 @@ from django.utils import timezone
 
 from audit.ledger.queries import list_entries
 from ingestion.core.breaker import BreakerSettings, BreakerState
+from ingestion.core.limiter import RequestRate
+from ingestion.core.portal_limits import RequestOutcome
 from ingestion.core.retry import RetryRules
-from ingestion.dispatch import leases
+from ingestion.dispatch import leases, portal_limit_rows
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents import portal_sources
 from ingestion.documents.portal_sources import SiteSourceKind, make_mirror_address
@@ -99,6 +101,16 @@ def test_a_dead_portal_is_replaced_by_its_mirror_and_used_again_when_it_recovers
             work_shift()
         assert portal.requests, "the probe went to the portal itself"
     assert list_source_changes(first) == [(first.key, mirror.key), (mirror.key, first.key)]
+
+
+def test_a_change_of_the_source_is_logged_with_both_sources(log):
+    portal = make_site("1001", base_url=f"{DEAD}/docs/").portal
+    mirror = add_mirror(portal, "http://127.0.0.1/a/")
+    portal_limit_rows.reserve_tokens(portal.pk, RequestRate.of(100.0, 10), 1)
+    for _ in range(5):
+        portal_limit_rows.record_outcome(portal.pk, RequestOutcome.FAILED, BreakerSettings())
+    [line] = log.read_lines("portal.source_changed")
+    assert (line["from"], line["to"], line["site"]) == (portal.key, mirror.key, "1001")
 
 
 def test_sources_are_asked_in_their_order_and_approved_ones_only():
