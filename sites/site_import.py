@@ -171,7 +171,7 @@ def import_sites(rows: list[SiteRow], *, by: Actor) -> ImportSummary:
     summary = ImportSummary()
     with ledger():
         for row in rows:
-            save = _RowImport(summary, by, row.site_id).save
+            save = _RowImport(summary, by, row.site_id, row.study).save
             version = row.protocol_version
             version_column = {} if version is None else {"protocol_version": version}
             study = save(Study, {"protocol_number": row.study}, version_column)
@@ -222,6 +222,7 @@ class _RowImport:
     summary: ImportSummary
     by: Actor
     site_id: str
+    study: str
 
     def save(
         self, model: type[models.Model], identity: Mapping[str, str], columns: Mapping[str, Any]
@@ -232,7 +233,8 @@ class _RowImport:
         row, is_new = model._default_manager.get_or_create(**identity, defaults=dict(columns))
         before = {name: getattr(row, name) for name in columns}
         changes = {name: new for name, new in columns.items() if new != before[name]}
-        facts = {"by": self.by, "site": self.site_id}
+        logged = {"study": self.study}
+        facts = {"by": self.by, "site": self.site_id, "logged": logged}
         if is_new:
             created = {name: str(value) for name, value in columns.items()}
             row.record_at_revision(f"{kind}.created", **facts, detail=created)

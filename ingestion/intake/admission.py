@@ -12,7 +12,8 @@ expensive, so `check_capacity` counts without the lock before any work is done.
 
 import logging
 import math
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from django.conf import settings
@@ -22,6 +23,7 @@ from django.utils.translation import gettext, ngettext
 
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.models import Document
+from sites.models import Site
 
 logger = logging.getLogger(__name__)
 
@@ -51,17 +53,27 @@ def format_wait(seconds: int) -> str:
     return ngettext("{n} minute", "{n} minutes", minutes).format(n=minutes)
 
 
-def check_batch_size(sizes: Collection[int]) -> None:
-    """Raise SubmissionRefused if a batch with so many documents for each site is too large."""
-    documents = sum(sizes)
-    chunks = sum(math.ceil(size / settings.CHUNK_SIZE) for size in sizes)
+def check_batch_size(sites: Sequence[str]) -> None:
+    """Raise SubmissionRefused if a batch is too large.
+
+    `sites` has the number of the site of each document.
+    """
+    documents, sizes = len(sites), Counter(sites)
+    chunks = sum(math.ceil(size / settings.CHUNK_SIZE) for size in sizes.values())
     if chunks > settings.MAX_CHUNKS:
-        raise _too_large(
+        message = (
             f"{documents} documents of {len(sizes)} sites make {chunks} chunks; a batch may have "
             f"at most {settings.MAX_CHUNKS}"
         )
-    if documents > (limit := settings.MAX_UNFINISHED_DOCUMENTS) > 0:
-        raise _too_large(f"{documents} documents are more than the {limit} that may be unfinished")
+    elif documents > (limit := settings.MAX_UNFINISHED_DOCUMENTS) > 0:
+        message = f"{documents} documents are more than the {limit} that may be unfinished"
+    else:
+        return
+    facts = {"code": "BATCH_TOO_LARGE", **_describe_sites(sites)}
+    logger.warning("admission.refused", extra=facts)
+    raise SubmissionRefused(
+        [SubmissionFault(0, "", f"{message}; split it and send the parts one after the other")]
+    )
 
 
 def check_capacity(documents: int) -> None:
@@ -92,11 +104,22 @@ def _refuse_above(limit: int, unfinished: int) -> None:
         raise AtCapacity(estimate_retry_seconds(unfinished - limit))
 
 
-def log_refusal(refusal: AtCapacity) -> None:
-    """Log that a submission was refused. One that is admitted is logged as `batch.submitted`."""
-    logger.warning(
-        "admission.refused", extra={"code": "AT_CAPACITY", "ms": refusal.retry_after * 1000}
-    )
+def log_refusal(refusal: AtCapacity, sites: Collection[str]) -> None:
+    """Log that a submission was refused. One that is admitted is logged as `batch.submitted`.
+
+    `sites` are the numbers of its sites.
+    """
+    facts = {"code": "AT_CAPACITY", "ms": refusal.retry_after * 1000, **_describe_sites(sites)}
+    logger.warning("admission.refused", extra=facts)
+
+
+def _describe_sites(sites: Collection[str]) -> dict[str, str]:
+    """Return the site and the study of a submission for the log, if it has only one of them."""
+    numbers = set(sites)
+    rows = Site.objects.filter(site_id__in=numbers).values_list("study__protocol_number", flat=True)
+    studies = list(rows.distinct()[:2])
+    facts = {"site": numbers.pop()} if len(numbers) == 1 else {}
+    return facts | ({"study": studies[0]} if len(studies) == 1 else {})
 
 
 def estimate_retry_seconds(excess: int) -> int:
@@ -108,10 +131,3 @@ def estimate_retry_seconds(excess: int) -> int:
     if not settled:
         return MAX_RETRY_SECONDS
     return min(MAX_RETRY_SECONDS, max(1, math.ceil(excess * RATE_WINDOW.total_seconds() / settled)))
-
-
-def _too_large(message: str) -> SubmissionRefused:
-    logger.warning("admission.refused", extra={"code": "BATCH_TOO_LARGE"})
-    return SubmissionRefused(
-        [SubmissionFault(0, "", f"{message}; split it and send the parts one after the other")]
-    )

@@ -287,11 +287,11 @@ def _admit(sites: Sequence[str], submission: Submission) -> None:
     """
     if find_batch_by_key(submission.idempotency_key):
         return
-    admission.check_batch_size(Counter(sites).values())
+    admission.check_batch_size(sites)
     try:
         admission.check_capacity(len(sites))
     except AtCapacity as refusal:
         # This submission itself may have used the rest of the capacity in another request.
         if not find_batch_by_key(submission.idempotency_key):
-            admission.log_refusal(refusal)
+            admission.log_refusal(refusal, sites)
             raise

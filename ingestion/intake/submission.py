@@ -74,7 +74,7 @@ def create_batch(
         if first := find_batch_by_key(submission.idempotency_key):
             return _attach(first, digest, documents)
         if isinstance(error, AtCapacity):
-            admission.log_refusal(error)
+            admission.log_refusal(error, {document.site.site_id for document in documents})
         _drop_spooled_files(documents)
         raise
     except BaseException:

@@ -1,7 +1,8 @@
 """Stores studies, their sites, and the people who belong to a site."""
 
+from collections.abc import Mapping
 from datetime import date
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
@@ -122,6 +123,11 @@ class Site(RecordedRow):
 
     def __str__(self) -> str:
         return f"{self.site_id} · {self.name}, {self.country}"
+
+    def log_facts(self) -> Mapping[str, Any]:
+        """Return the study for lines of the log, if it is loaded with the row."""
+        is_loaded = Site.study.is_cached(self)
+        return {"study": self.study.protocol_number} if is_loaded else {}
 
 
 class Membership(models.Model):

@@ -27,6 +27,15 @@ def row(**changes):
     return site | {"portal": portal} | changes
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_lines_of_the_log_about_a_site_and_its_portal_name_the_study(load, log):
+    load(row())
+    load(row(name="St. Mary's"))
+    lines = log.read_lines("study.created", "portal.created", "site.created", "site.changed")
+    assert len(lines) == 4
+    assert {(line["study"], line["site"]) for line in lines} == {("SLX-301", "1001")}
+
+
 @pytest.fixture
 def load(tmp_path, capsys):
     def load(*rows, text=None):
