@@ -100,7 +100,7 @@ class WorkItem:
             "packet": self.packet,
             "batch": self.batch,
             "document": self.name,
-            "attempt": self.attempt,
+            "attempt": max(self.attempt, self.tries + 1),
         }
 
     @property

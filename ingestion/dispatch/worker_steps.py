@@ -98,7 +98,8 @@ class StartAttempt(WorkerStep):
                 raise LeaseLost(f"{document.subject} was moved by another process")
             return True
         poison = RuleFinding("POISON", facts={"attempts": document.attempts})
-        move_document(document, DocumentState.HELD, findings=[poison], primary=poison)
+        with bound_contextvars(attempt=document.attempts):  # No further one has begun.
+            move_document(document, DocumentState.HELD, findings=[poison], primary=poison)
         return False
 
 

@@ -10,6 +10,7 @@ from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
+from structlog.contextvars import get_contextvars
 
 from audit.ledger.recorded_row import RecordedRow
 from ingestion.core.container_entries import EntryUse
@@ -312,11 +313,12 @@ class Document(RecordedRow):
     def log_facts(self) -> Mapping[str, Any]:
         """Return study, packet, batch, document and attempt for lines of the log.
 
-        Only what is loaded with the row: a line of the log is no reason for a query.
+        Only what is loaded with the row: a line of the log is no reason for a query. The attempt
+        is the last one that began, as `attempt_number` counts it; there may be none.
         """
         facts: dict[str, Any] = {"document": self.subject}
-        if self.attempts:
-            facts["attempt"] = self.attempts
+        if get_contextvars().get("document") != self.subject:  # A shift has bound its attempt.
+            facts["attempt"] = max(self.attempts, self.fetch_tries + bool(self.sha256)) or None
         if Document.packet.is_cached(self):
             facts["packet"] = self.packet.reference
         if Document.batch.is_cached(self):

@@ -31,7 +31,7 @@ from ingestion.intake.manifest import SubmissionRefused
 from ingestion.models import Document, PortalLimitState
 from samples.documents import make_sample
 from samples.portal import SamplePortal, SiteLimit, read_limits
-from sites.models import Portal, TokenScope
+from sites.models import Portal, Site, TokenScope
 from tests.api.conftest import Program, make_token
 from tests.factories import make_batch, make_site
 from tests.ingestion.hosts import environment, eventually, worker_host
@@ -247,6 +247,26 @@ def test_steps_that_are_given_up_together_are_logged_in_the_name_of_no_document(
     assert all("document" not in context for context in contexts)
 
 
+def test_the_lines_of_a_document_count_its_attempts_in_one_way(log, settings):
+    at_once = RetryRules(backoff_base_seconds=0, backoff_cap_seconds=0)
+    later = RetryRules(reschedule_seconds=0, backoff_base_seconds=3600, backoff_cap_seconds=3600)
+    settings.BREAKER = BreakerSettings(failures=3)
+    batch = make_batch()
+    settings.INGEST_LIMITS = dataclasses.replace(settings.INGEST_LIMITS, retry=at_once)
+    work_shift()  # Three requests fail, which open the breaker.
+    settings.INGEST_LIMITS = dataclasses.replace(settings.INGEST_LIMITS, retry=later)
+    failures = log.read_lines("document.fetch_failed")
+    scheduled = log.read_lines("document.retry_scheduled")
+    assert [line["attempt"] for line in failures] == [1, 2, 3]
+    assert [line["attempt"] for line in scheduled] == [1, 2, 3]
+    Document.objects.update(failing_since=timezone.now() - datetime.timedelta(days=2))
+    Document.objects.update(next_attempt_at=None)
+    batch.chunks.update(next_dispatch_at=timezone.now())
+    work_shift()  # The deadline has passed.
+    [held] = log.read_lines("document.held")
+    assert held["attempt"] == 3
+
+
 def test_the_wait_for_a_portal_is_logged_for_each_chunk_together(few, submit, log):
     slow = {few.expectations[0].site_id: SiteLimit(20.0, 1)}
     with SamplePortal(few.directory, slow, faults=0) as portal:
@@ -284,6 +304,8 @@ def test_each_decision_of_admission_is_logged(log, settings):
         ("AT_CAPACITY", refused.value.retry_after * 1000),
         ("BATCH_TOO_LARGE", None),
     ]
+    assert {line["study"] for line in refusals} == {"SLX-301"}
+    assert all(Site.objects.filter(site_id=line["site"]).exists() for line in refusals)
 
 
 @pytest.mark.slow
