@@ -38,9 +38,10 @@ from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import ngettext
+from structlog.contextvars import bound_contextvars
 
 from audit import outbox
-from audit.ledger import actors
+from audit.ledger import actors, entry_log
 from audit.ledger.actors import SYSTEM, Actor
 from audit.ledger.chain import NotCanonical
 from audit.ledger.log import LedgerError, ledger, record
@@ -229,7 +230,7 @@ def request_job(  # noqa: PLR0913 - the parts of a request; callers name each
             )
             if is_on_record:
                 asked = {"kind": kind, "arguments": dict(arguments), "priority": priority}
-                record("job.requested", subject=_subject(job), by=by, detail=asked)
+                _record("job.requested", job, by=by, detail=asked, to=job.state)
     except IntegrityError:  # The same request was received twice, and the other was first.
         if same := _find_by_key(idempotency_key, digest):
             return same
@@ -254,7 +255,7 @@ def cancel_job(job: AuditJob, by: Actor) -> None:
             row.cancel_requested_by = actors.add_process(by.name)
             row.cancel_requested_role = by.role
             row.save(update_fields=_CANCEL_COLUMNS)
-            record("job.cancel_requested", subject=_subject(row), by=by, detail={"kind": row.kind})
+            _record("job.cancel_requested", row, by=by, detail={"kind": row.kind})
         if message is None or message.state != OutboxMessage.State.CLAIMED:
             _messages_of(row).delete()
             _end_as_cancelled(row, timezone.now())
@@ -384,7 +385,7 @@ def remove_job(job: AuditJob, *, by: Actor) -> None:
     with ledger():
         if not job.asked_by.startswith(SYSTEM):
             detail = {"kind": job.kind, "state": job.state}
-            record("job.removed", subject=_subject(job), by=by, detail=detail)
+            _record("job.removed", job, by=by, detail=detail)
         job.delete()
 
 
@@ -401,6 +402,30 @@ def _messages_of(job: AuditJob) -> "QuerySet[OutboxMessage]":
 
 def _subject(job: AuditJob) -> str:
     return f"job:{job.pk}"
+
+
+def _record(
+    event: str, job: AuditJob, *, by: Actor, detail: Mapping[str, Any], **logged: Any
+) -> None:
+    """Record an event of a job. `logged` are keys of its line in the log. Call it in `ledger()`."""
+    facts = {entry_log.NAME: _name(job), "attempt": job.attempts, **logged}
+    record(event, subject=_subject(job), by=by, detail=detail, logged=facts)
+
+
+def _name(job: AuditJob) -> str:
+    """Return how lines of the log name a job. The kinds are names in the code."""
+    return f"{_subject(job)} {job.kind}"
+
+
+def _log_move(event: str, job: AuditJob, before: str, **logged: Any) -> None:
+    """Log a move of a job that is no ledger entry, after the commit."""
+    facts = {"from": before, "to": job.state, "attempt": job.attempts, **logged}
+    transaction.on_commit(partial(_write_line, event, _name(job), facts))
+
+
+def _write_line(event: str, name: str, facts: Mapping[str, Any]) -> None:
+    level = logging.WARNING if event in entry_log.WARNING_EVENTS else logging.INFO
+    logger.log(level, "%s %s", event, name, extra=facts)
 
 
 def _find_by_key(idempotency_key: str, digest: str) -> AuditJob | None:
@@ -457,22 +482,23 @@ def _run(delivery: Delivery, beat: Beat) -> None:
     The end of the job and the end of its message are one transaction. It is rolled back if this
     worker counted as dead meanwhile, because another worker runs the job then.
     """
-    job = _begin(delivery)
-    try:
-        with _heartbeat(delivery, job, beat):
-            check_cancelled(job)
-            result = _kinds[job.kind].work(job)
-    except JobCancelled:
-        job.state = _State.CANCELLED
-    except Exception as error:  # A fault of one job must not stop the worker.
-        logger.exception("%s failed", job)
-        job.state = _State.FAILED
-        is_explained = isinstance(error, ExplainedFailure)
-        job.error = str(error) if is_explained else f"{type(error).__name__}: {error}"
-    else:
-        job.state, job.result = _State.DONE, dict(result)
-    job.finished_at = timezone.now()
-    _save_end(delivery, job)
+    with bound_contextvars(worker=delivery.message.claimed_by):
+        job, code = _begin(delivery), ""
+        try:
+            with _heartbeat(delivery, job, beat):
+                check_cancelled(job)
+                result = _kinds[job.kind].work(job)
+        except JobCancelled:
+            job.state = _State.CANCELLED
+        except Exception as error:  # A fault of one job must not stop the worker.
+            logger.exception("%s failed", job)
+            job.state, code = _State.FAILED, type(error).__name__
+            is_explained = isinstance(error, ExplainedFailure)
+            job.error = str(error) if is_explained else f"{code}: {error}"
+        else:
+            job.state, job.result = _State.DONE, dict(result)
+        job.finished_at = timezone.now()
+        _save_end(delivery, job, code)
 
 
 def _begin(delivery: Delivery) -> AuditJob:
@@ -486,18 +512,21 @@ def _begin(delivery: Delivery) -> AuditJob:
         job = rows.filter(pk=delivery.payload["job"]).first()
         if job is None:
             raise NothingToDeliver
+        before = job.state
         job.state, job.started_at, job.error = _State.RUNNING, timezone.now(), ""
         job.done = job.total = 0
         job.attempts += 1
         job.save(update_fields=["state", "started_at", "error", "done", "total", "attempts"])
+        _log_move("job.started", job, before)
     job.is_stop_requested = job.cancel_requested_at is not None
     return job
 
 
-def _save_end(delivery: Delivery, job: AuditJob) -> None:
+def _save_end(delivery: Delivery, job: AuditJob, code: str) -> None:
     """Store the end of a job with its entry, or without it if the ledger refuses the entry.
 
-    So the verification of a broken ledger ends, too. Raises LeaseExpired.
+    So the verification of a broken ledger ends, too. `code` is the class of the error that ended
+    the job. Raises LeaseExpired.
     """
     columns = ["state", "error", "result", "done", "total", "finished_at"]
     try:
@@ -505,7 +534,7 @@ def _save_end(delivery: Delivery, job: AuditJob) -> None:
             delivery.complete()
             _cancel_if_requested(job)
             job.save(update_fields=columns)
-            _record_end(job)
+            _record_end(job, _State.RUNNING, code)
     except (LedgerError, NotCanonical, DatabaseError, ValueError):
         logger.exception("the end of %s could not be recorded in the ledger", job)
         with transaction.atomic():
@@ -531,9 +560,17 @@ def _cancel_if_requested(job: AuditJob) -> None:
     job.state, job.result = _State.CANCELLED, {}
 
 
-def _record_end(job: AuditJob) -> None:
-    """Record the end of a job that is on record. Call it inside `ledger()`."""
+def _record_end(job: AuditJob, before: str, code: str = "") -> None:
+    """Record the end of a job that is on record, and log that of another one.
+
+    Call it inside `ledger()`. `before` is the state that the job had.
+    """
+    event = f"job.{job.state}"
+    logged: dict[str, Any] = {"code": code}
+    if before == _State.RUNNING and job.started_at and job.finished_at:
+        logged["ms"] = round((job.finished_at - job.started_at).total_seconds() * 1000)
     if job.asked_by.startswith(SYSTEM) and not job.cancel_requested_by:
+        _log_move(event, job, before, **logged)
         return
     by = SYSTEM_WORKER
     if job.state == _State.CANCELLED and job.cancel_requested_by:
@@ -541,14 +578,15 @@ def _record_end(job: AuditJob) -> None:
     detail = {"kind": job.kind, "attempts": job.attempts}
     if job.error:
         detail["error"] = job.error
-    record(f"job.{job.state}", subject=_subject(job), by=by, detail=detail)
+    _record(event, job, by=by, detail=detail, **{"from": before, "to": job.state}, **logged)
 
 
 def _end_as_cancelled(job: AuditJob, now: datetime) -> None:
     """Cancel a job that no worker has. Call it inside `ledger()`."""
+    before = job.state
     job.state, job.finished_at = _State.CANCELLED, now
     job.save(update_fields=["state", "finished_at"])
-    _record_end(job)
+    _record_end(job, before)
 
 
 @contextmanager
@@ -603,6 +641,7 @@ def _release(message: OutboxMessage, now: datetime) -> None:
         elif message.state == OutboxMessage.State.WAITING:
             job.state = _State.WAITING
             job.save(update_fields=["state"])
+            _log_move("job.released", job, _State.RUNNING, worker=message.claimed_by)
         else:
             sentence = ngettext(
                 "Its worker died {n} time. The logs of the worker hosts may show the reason.",
@@ -612,7 +651,7 @@ def _release(message: OutboxMessage, now: datetime) -> None:
             job.state, job.error = _State.FAILED, sentence.format(n=message.attempts)
             job.finished_at = now
             job.save(update_fields=["state", "error", "finished_at"])
-            _record_end(job)
+            _record_end(job, _State.RUNNING, "WORKER_DIED")
 
 
 def _claim_wakeup(message: OutboxMessage, now: datetime) -> bool:

@@ -12,6 +12,7 @@ from audit.ledger.new_entry import NewEntry
 
 logger = logging.getLogger(__name__)
 
+NAME = "name"  # the key of what the text of the line names after the event, in `NewEntry.logged`
 # Events that operators should look at. All others are logged as INFO.
 WARNING_EVENTS = frozenset(
     {
@@ -20,6 +21,7 @@ WARNING_EVENTS = frozenset(
         "document.fetch_failed",
         "document.held",
         "job.failed",
+        "job.released",
         "portal.breaker_opened",
         "portal.source_changed",
     }
@@ -33,6 +35,8 @@ def log_entries(entries: Sequence[NewEntry]) -> None:
         event = str(entry.facts["event"])
         level = logging.WARNING if event in WARNING_EVENTS else logging.INFO
         if logger.isEnabledFor(level):
+            text = f"{event} {entry.logged[NAME]}" if NAME in entry.logged else event
             own = {key: entry.facts[key] for key in _LOGGED_FIELDS if entry.facts[key]}
             chain = {"seq": entry.seq, "head": entry.hash}
-            logger.log(level, event, extra={**entry.logged, **own, **chain})
+            logged = {key: value for key, value in entry.logged.items() if key != NAME}
+            logger.log(level, text, extra={**logged, **own, **chain})

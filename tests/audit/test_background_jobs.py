@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 from django.db.models import F
 from django.utils import timezone
+from structlog.contextvars import bound_contextvars
 
 from audit import background_jobs, job_estimates, outbox
 from audit.background_jobs import ExplainedFailure, JobAlreadyEnded, JobKeyReused, TooManyJobs
@@ -19,6 +20,8 @@ from audit.ledger.queries import list_entries
 from audit.models import AuditJob, OutboxMessage
 
 LATER = timedelta(minutes=2)
+PERSON = Actor("user:7")
+CORRELATION_ID = "6f1c2d3e-4a5b-4c6d-8e7f-901234567890"
 WORKER = """
 import sys, time, django
 django.setup()
@@ -49,6 +52,66 @@ def _kinds(monkeypatch):
     monkeypatch.setattr(background_jobs, "_kinds", {})
     background_jobs.register_kind("count", count)
     background_jobs.register_kind("fail", fail)
+
+
+def describe(lines):
+    return [
+        (line["event"], line.get("from"), line.get("to"), line["attempt"], line.get("worker"))
+        for line in lines
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_move_of_a_job_is_logged_with_the_job_its_attempt_and_its_worker(log):
+    with bound_contextvars(correlation_id=CORRELATION_ID):
+        job = background_jobs.request_job("count", {"upto": 2}, PERSON)
+    background_jobs.run_next_job(worker="here:1:1")
+    name = f"job:{job.pk} count"
+    requested, started, done = log.read_lines()
+    assert describe([requested, started, done]) == [
+        (f"job.requested {name}", None, "waiting", 0, None),
+        (f"job.started {name}", "waiting", "running", 1, "here:1:1"),
+        (f"job.done {name}", "running", "done", 1, "here:1:1"),
+    ]
+    assert done["ms"] >= 0
+    assert {line["correlation_id"] for line in (requested, started, done)} == {CORRELATION_ID}
+    background_jobs.remove_job(AuditJob.objects.get(), by=PERSON)
+    assert log.read_lines()[-1]["event"] == f"job.removed {name}"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failed_and_a_cancelled_job_are_logged_with_their_moves(log):
+    failed = background_jobs.request_job("fail", {}, PERSON)
+    background_jobs.run_next_job(worker="here:1:1")
+    cancelled = background_jobs.request_job("count", {"upto": 1}, PERSON)
+    background_jobs.cancel_job(cancelled, PERSON)
+    [line] = log.read_lines(f"job.failed job:{failed.pk} fail")
+    assert (line["level"], line["from"], line["to"]) == ("warning", "running", "failed")
+    assert line["code"].isidentifier()
+    [line] = log.read_lines(f"job.cancelled job:{cancelled.pk} count")
+    assert (line["from"], line["to"], line["attempt"]) == ("waiting", "cancelled", 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_moves_of_a_job_of_the_system_are_logged_without_entries(log):
+    job = background_jobs.schedule_job("count", {"upto": 1})
+    background_jobs.run_next_job(worker="here:1:1")
+    name = f"job:{job.pk} count"
+    lines = log.read_lines(f"job.started {name}", f"job.done {name}")
+    assert [(line["from"], line["to"]) for line in lines] == [
+        ("waiting", "running"),
+        ("running", "done"),
+    ]
+    assert not any("seq" in line for line in lines)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_whose_worker_died_is_logged_as_released(log):
+    job = background_jobs.request_job("count", {"upto": 1}, PERSON)
+    outbox.claim_next(background_jobs.list_message_kinds(), by="here:1:1")
+    background_jobs.recover_jobs_of("here:1:1")
+    [line] = log.read_lines(f"job.released job:{job.pk} count")
+    assert (line["level"], line["to"], line["worker"]) == ("warning", "waiting", "here:1:1")
 
 
 def count(job):

@@ -21,8 +21,8 @@ REVIEWED = {
     # names of documents, messages, jobs and files that are made of a kind and a number or a hash
     "delivery.message", "document.subject", "item.name", "job", "message", "sha256",
     # names of things in the code and of versions
-    "lock.kind", "self._name", "source", "subcommand", "task.func.__name__", "type(error).__name__",
-    "version",
+    "event", "lock.kind", "name", "self._name", "source", "subcommand", "task.func.__name__",
+    "type(error).__name__", "version",
     # sentences of our own without values from documents or people
     "broken", "description", "fault", "outcome.reason", "problem", "reason", "recovered",
     "run.findings[0]", "skew",
@@ -59,7 +59,7 @@ def test_messages_contain_only_reviewed_values():
         values = {ast.unparse(value) for value in call.args[level + 1 :]}
         if not isinstance(template, ast.Constant):
             assert (str(file), ast.unparse(template)) in {
-                ("audit/ledger/entry_log.py", "event"),
+                ("audit/ledger/entry_log.py", "text"),
                 ("ingestion/reading/processes/parser_processes.py", "reason"),
             }
         assert values <= REVIEWED, f"{file}:{call.lineno} logs {values - REVIEWED}"
