@@ -19,11 +19,14 @@ With DEBUG, lines for a terminal are complete, because a development system has 
 This module imports no Django, because parser processes use it.
 """
 
+import ast
+import linecache
 import logging
 import re
 import sys
 import traceback
 from collections.abc import MutableMapping
+from functools import cache
 from http import HTTPMethod
 from ipaddress import ip_address
 from pathlib import Path
@@ -60,7 +63,7 @@ _CONVERSION = re.compile(r"%(?:\(\w+\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[hlL]?([a-zA-
 # the time for a long run without a dot would grow with the square of its length.
 _TOKEN = re.compile(r"(?<![\w.:%+@-])[\w.:%+@-]*[.:@][\w.:%+@-]*")
 # How Python formats a warning: file, line and category precede the message.
-_WARNING = re.compile(r"\('(.+?):(\d+): (\w+): ").match
+_WARNING = re.compile(r"(.+?):(\d+): (\w+): ").match
 LEFT_OUT = "…"
 
 EventDict = MutableMapping[str, Any]
@@ -135,7 +138,7 @@ def _describe_event(logger: Any, method: str, event: EventDict) -> EventDict:
     record: logging.LogRecord = event["_record"]
     if record.name.partition(".")[0] in OWN_PACKAGES:
         text = _format(str(record.msg), _arguments(event), _describe_own)
-    elif found := _WARNING(str(event["positional_args"])) if record.name == "py.warnings" else None:
+    elif record.name == "py.warnings" and (found := _WARNING(str(record.msg) % _arguments(event))):
         text = f"{found[3]} at {_shorten_path(found[1])}:{found[2]}"
     elif status := getattr(record, "status_code", 0):
         text = f"a request ended with HTTP status {status}{_describe_route(record)}"
@@ -144,6 +147,8 @@ def _describe_event(logger: Any, method: str, event: EventDict) -> EventDict:
         text = _format(str(record.msg), _arguments(event), _describe_foreign)
     else:
         text = f"{record.name} reports {_shorten_path(record.pathname)}:{record.lineno}"
+        if constant := _read_constant_text(record.pathname, record.lineno):
+            text = f"{text}: {constant}"
     exc_info = event.pop("exc_info", None)
     if exc_info and exc_info[1] is not None:
         text = f"{text}: {describe_error(exc_info[1])}"
@@ -161,6 +166,24 @@ def _describe_route(record: logging.LogRecord) -> str:
     match, method = getattr(request, "resolver_match", None), getattr(request, "method", "")
     words = [method if method in HTTPMethod.__members__ else "", match.route if match else ""]
     return f": {' '.join(filter(None, words))}" if match else ""
+
+
+@cache
+def _read_constant_text(filename: str, lineno: int) -> str:
+    """Return the constant text of the first argument of the call in this line of a library.
+
+    Its values are left out. Returns "" if there is no such text, or no source.
+    """
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except SyntaxError:
+        return ""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    call = next((node for node in calls if node.lineno == lineno), None)
+    parts = ast.walk(call.args[0]) if call else ()
+    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+    template = next((text for text in texts if isinstance(text, str) and " " in text), "")
+    return _CONVERSION.sub(LEFT_OUT, template).strip()
 
 
 def _arguments(event: EventDict) -> tuple[Any, ...] | dict[str, Any]:

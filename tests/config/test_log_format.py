@@ -2,6 +2,7 @@
 
 import json
 import logging
+import runpy
 import subprocess
 import sys
 from itertools import product
@@ -103,6 +104,10 @@ def test_the_exceptions_of_a_group_are_named():
             ("py.warnings", "%s", "/usr/lib/x/y.py:7: UserWarning: Jane Roe\n  Jane()"),
             "UserWarning at x/y.py:7",
         ),
+        (
+            ("py.warnings", "%s", "/usr/lib/x/y.py:7: UserWarning: Jane's row\n  Jane()"),
+            "UserWarning at x/y.py:7",
+        ),
         (("ingestion.x", "mail to jane.roe@example.org: refused"), "mail to …: refused"),
         (("ingestion.x", "from 192.0.2.7:443, 2001:db8::7 at 12:30:45"), "from …, … at 12:30:45"),
         (("ingestion.x", "version 1.11.1 of sl-worker:7"), "version 1.11.1 of sl-worker:7"),
@@ -113,6 +118,26 @@ def test_what_may_be_personal_data_is_left_out(style, arguments, expected):
     line = read_line(*arguments, style=style)
     assert expected in (line["event"] if style == "json" else line)
     assert "Jane" not in str(line)
+
+
+def test_a_message_that_a_library_composed_is_logged_with_its_constant_text(tmp_path, caplog):
+    library = tmp_path / "library.py"
+    library.write_text(
+        "def tell(logger, name):\n"
+        "    logger.critical(\n"
+        "        ('reincarnated worker %(name)s after death') % {'name': name}\n"
+        "    )\n"
+        "    logger.critical(f'the worker {name} is gone')\n"
+        "    logger.critical(name)\n"
+    )
+    code = runpy.run_path(str(library))
+    code["tell"](logging.getLogger("django-q"), "Jane Roe")
+    lines = [json.loads(make_formatter("json").format(record)) for record in caplog.records]
+    assert [line["event"].partition("library.py:")[2] for line in lines] == [
+        "2: reincarnated worker … after death",
+        "5: the worker",
+        "6",
+    ]
 
 
 def test_a_refused_request_is_logged_without_its_path():

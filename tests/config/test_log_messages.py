@@ -17,14 +17,15 @@ METHODS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 REVIEWED = {
     # numbers
     "batch_id", "chunks", "key", "len(group)", "lease.chunk", "page", "pid", "requests[0].page",
-    "self._portal", "signed.size", "wanted", "worker.pid",
+    "self._portal", "signed.size", "recovered.chunks", "recovered.folders",
+    "wanted", "worker.pid",
     # names of documents, messages, jobs and files that are made of a kind and a number or a hash
     "delivery.message", "document.subject", "item.name", "job", "message", "sha256",
     # names of things in the code and of versions
     "event", "lock.kind", "name", "self._name", "source", "subcommand", "task.func.__name__",
     "type(error).__name__", "version",
     # sentences of our own without values from documents or people
-    "broken", "description", "fault", "outcome.reason", "problem", "reason", "recovered",
+    "broken", "description", "fault", "outcome.reason", "problem", "reason",
     "run.findings[0]", "skew",
     # exceptions, of which `config.logs` keeps the class
     "error",

@@ -52,8 +52,11 @@ def run_tick(polls: CompletionPolls) -> str:
 
     Returns the oldest wakeup that was pending before, or "". Raises DatabaseError.
     """
-    if recovered := recovery.recover_orphans():
-        logger.warning("%s", recovered)
+    recovered = recovery.recover_orphans()
+    if recovered.chunks:
+        logger.warning("chunks of silent workers are due again: %d", recovered.chunks)
+    if recovered.folders:  # A shift that ends beside the search may leave one, too.
+        logger.info("spool folders without a lease were removed: %d", recovered.folders)
     batches.continue_cancellations()
     polls.poll_due_batches()
     background_jobs.maintain_jobs()
