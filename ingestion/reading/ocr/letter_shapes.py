@@ -65,7 +65,8 @@ def correct_letters(words: Sequence[OcrWord], grey: GreyArray, language: str) ->
         elif _NUMBERS.fullmatch(word.text) and not word.other:
             corrected += _split_list(word, grey)
         else:
-            corrected.append(replace(word, text=_correct(word.text, is_english=is_english)))
+            text = _correct(word.text, is_english=is_english)
+            corrected.append(word if text == word.text else replace(word, text=text))
     return corrected
 
 
@@ -78,7 +79,7 @@ def omits_diacritics(word: OcrWord, grey: GreyArray) -> bool:
     return (
         word.text[:1].isupper()
         and bool(_LETTERS.fullmatch(word.text))
-        and _count_marks_above(word, grey) > _count_expected_marks(word.text)
+        and _has_more_marks_above(word, grey, _count_expected_marks(word.text))
     )
 
 
@@ -91,27 +92,31 @@ def _count_expected_marks(text: str) -> int:
     )
 
 
-def _count_marks_above(word: OcrWord, grey: GreyArray) -> int:
-    """Return the number of dots and other small marks above the letters of a printed word."""
-    count, _, found, _ = cv2.connectedComponentsWithStats(_find_ink(word, grey), connectivity=8)
+def _has_more_marks_above(word: OcrWord, grey: GreyArray, expected: int) -> bool:
+    """Return whether a printed word has more dots and other small marks above its letters."""
     height, margin = word.height, min(MARGIN_PIXELS, word.top)
-    letters = [
-        each for each in found[1:count] if each[cv2.CC_STAT_HEIGHT] >= MAX_MARK_HEIGHT * height
-    ]
-    return sum(
-        y > 0
+    parts = _measure_parts(_find_ink(word, grey))
+    marks = [
+        (x, y + mark_height, x + width)
+        for x, y, width, mark_height, pixels in parts
+        if y > 0
         and y + mark_height - margin <= MAX_BOTTOM_OF_MARK * height
         and mark_height <= MAX_MARK_HEIGHT * height
         and width <= MAX_MARK_WIDTH * height
         and pixels >= MIN_DOT_PIXELS
-        and any(
-            y + mark_height <= letter[cv2.CC_STAT_TOP] + MAX_OVERLAP_OF_MARK * height
-            and x < letter[cv2.CC_STAT_LEFT] + letter[cv2.CC_STAT_WIDTH]
-            and x + width > letter[cv2.CC_STAT_LEFT]
-            for letter in letters
-        )
-        for x, y, width, mark_height, pixels in found[1:count]
+    ]
+    if len(marks) <= expected:
+        return False
+    letters = [
+        (x, y + MAX_OVERLAP_OF_MARK * height, x + width)
+        for x, y, width, letter_height, _ in parts
+        if letter_height >= MAX_MARK_HEIGHT * height
+    ]
+    above = sum(
+        any(bottom <= lowest and left < end and right > start for start, lowest, end in letters)
+        for left, bottom, right in marks
     )
+    return above > expected
 
 
 def _correct(text: str, *, is_english: bool) -> str:
@@ -127,20 +132,17 @@ def _correct(text: str, *, is_english: bool) -> str:
 
 def _begins_without_dot(word: OcrWord, grey: GreyArray) -> bool:
     """Return whether the first letter is a stem from the top of the word on, without a dot."""
-    ink, height = _find_ink(word, grey), word.height
-    count, _, found, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
-    stems = [
-        each for each in found[1:count] if each[cv2.CC_STAT_HEIGHT] >= MIN_STEM_HEIGHT * height
-    ]
+    parts, height = _measure_parts(_find_ink(word, grey)), word.height
+    stems = [each for each in parts if each[cv2.CC_STAT_HEIGHT] >= MIN_STEM_HEIGHT * height]
     if not stems:
         return False
-    left, top, width, stem_height, _ = min(stems, key=lambda each: int(each[cv2.CC_STAT_LEFT]))
+    left, top, width, stem_height, _ = min(stems, key=lambda each: each[cv2.CC_STAT_LEFT])
     has_dot = any(
         y + dot_height <= top + MAX_DISTANCE_OF_DOT * height
         and x < left + width
         and x + dot_width > left
         and pixels >= MIN_DOT_PIXELS
-        for x, y, dot_width, dot_height, pixels in found[1:count]
+        for x, y, dot_width, dot_height, pixels in parts
     )
     return (
         not has_dot
@@ -172,6 +174,13 @@ def _split_list(word: OcrWord, grey: GreyArray) -> Iterator[OcrWord]:
         return
     for text, start, end in zip(texts, starts, ends, strict=True):
         yield replace(word, text=text, left=start, width=end - start)
+
+
+def _measure_parts(ink: GreyArray) -> list[list[int]]:
+    """Return the left edge, top, width, height and pixels of each connected part of ink."""
+    _, _, found, _ = cv2.connectedComponentsWithStats(ink, connectivity=8, ltype=cv2.CV_16U)
+    parts: list[list[int]] = found[1:].tolist()
+    return parts
 
 
 def _find_ink(word: OcrWord, grey: GreyArray) -> GreyArray:

@@ -8,6 +8,7 @@ again (`second_pass`). What is no word is searched afterwards: marks, stamps, st
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from ingestion.reading.forms.registration import find_form, may_be_form
 from ingestion.reading.images.binarise import has_edges, is_blank
@@ -39,11 +40,13 @@ from .passes import (
     read_below_stamps,
     read_uncorrected,
 )
-from .second_engine.client import SecondEngine
 from .second_pass import run_second_pass
 from .stamps import find_scanned_stamps
 from .time_budget import TimeBudget
 from .word_corrections import correct_words, drop_drawn_words
+
+if TYPE_CHECKING:
+    from .second_engine.client import SecondEngine
 
 SECOND_ENGINE_CANNOT_READ = frozenset({"rus", "kor"})  # and no other language with their scripts
 # On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
@@ -58,7 +61,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
     *,
     languages: LanguageEngines | None = None,
     expected: str = "",
-    second_engine: SecondEngine | None = None,
+    second_engine: "SecondEngine | None" = None,
     stages: PageStages | None = None,
 ) -> PageReading:
     """Return `page` with the words and marks of its raster added to those of its text layer.
@@ -118,7 +121,7 @@ def _search_page(
     `raster` is the page before its correction, and `text` that of its text layer.
     """
     variant, dpi = best.variant, best.variant.raster.dpi
-    first, _ = _add_words(best.words, dpi, variant.page.words, text)
+    first, first_text = _add_words(best.words, dpi, variant.page.words, text)
     run = stages.run
     marks = run(Stage.MARKS, lambda: find_marks(variant.flat, first)) or ()
     stamps = run(
@@ -133,8 +136,12 @@ def _search_page(
     ) or (best.words, [])
     squares = run(Stage.CHECK_BOXES, lambda: find_empty_squares(variant.raster)) or ()
     found_words = drop_drawn_words(ocr_words, dpi, squares)
-    words, text = _add_words(found_words, dpi, variant.page.words, text)
-    words, text = _add_words(omitted, dpi, words, text)
+    if found_words == best.words:
+        words, text = first, first_text
+    else:
+        words, text = _add_words(found_words, dpi, variant.page.words, text)
+    if omitted:
+        words, text = _add_words(omitted, dpi, words, text)
     uncovered = best.uncovered if words == first else measure_uncovered_share(variant.flat, words)
     forms = None
     if may_be_form(text):

@@ -32,23 +32,20 @@ class _Line:
     words: Sequence[OcrWord]
     level: float
     height: float
+    left: int  # its edges
+    right: int
 
     @classmethod
     def of(cls, words: Sequence[OcrWord], slope: float, usual_height: float) -> "_Line":
         """Return a line. Its height is limited, because some boxes are higher than the print."""
         level = fmean(_middle(word) - slope * (word.left + word.width / 2) for word in words)
         max_height = MAX_HEIGHT_RATIO * usual_height
-        return cls(words, level, min(median(word.height for word in words), max_height))
-
-    @property
-    def left(self) -> int:
-        """Return the left edge."""
-        return min(word.left for word in self.words)
-
-    @property
-    def right(self) -> int:
-        """Return the right edge."""
-        return max(word.left + word.width for word in self.words)
+        height = min(median(word.height for word in words), max_height)
+        left, right = (
+            min(word.left for word in words),
+            max(word.left + word.width for word in words),
+        )
+        return cls(words, level, height, left, right)
 
     @property
     def sheet_page(self) -> int:

@@ -221,12 +221,17 @@ def _replace_if_better(
     words: list[OcrWord], area: Box, found: Sequence[OcrWord], dpi: float
 ) -> list[OcrWord]:
     """Return the words with those in the area replaced, if the new ones are clearly better."""
-    misread = [word for word in words if area.contains_centre_of(word.to_word(dpi).box)]
-    others = [word.to_word(dpi).box for word in words if word not in misread]
+    misread, others = [], list[Box]()
+    for word in words:
+        box = word.to_word(dpi).box
+        if area.contains_centre_of(box):
+            misread.append(word)
+        else:
+            others.append(box)
     new = [
         word
-        for word in found
-        if not any(other.contains_centre_of(word.to_word(dpi).box) for other in others)
+        for word, box in ((each, each.to_word(dpi).box) for each in found)
+        if not any(other.contains_centre_of(box) for other in others)
     ]
     if not misread or (
         _expected_correct_characters(new) < MIN_IMPROVEMENT * _expected_correct_characters(misread)

@@ -73,9 +73,10 @@ def _coloured_stamps(
     variant: PageVariant, words: Sequence[OcrWord], engine: Engine, budget: TimeBudget
 ) -> Iterator[AddedMark]:
     """Yield the stamps in coloured ink, which are free of the print below them."""
-    certain = _certain_words(words, variant.raster.dpi)
+    areas = find_coloured_areas(variant.raster)
+    certain = _certain_words(words, variant.raster.dpi) if areas else []
     reads = count()
-    for area in find_coloured_areas(variant.raster):
+    for area in areas:
         for layer in iter_ink_layers(variant.raster, area):
             stamps = []
             for line in find_letter_lines(np.asarray(layer.grey < INK_LIMIT, np.uint8), layer.dpi):

@@ -68,7 +68,8 @@ def drop_drawn_words(words: Sequence[OcrWord], dpi: float, squares: Sequence[Box
     return [
         word
         for word in words
-        if not _is_handwriting(word, usual_height) and not _is_check_box(word.to_word(dpi), squares)
+        if not _is_handwriting(word, usual_height)
+        and not (squares and _is_check_box(word.to_word(dpi), squares))
     ]
 
 
@@ -156,6 +157,9 @@ def _without_bars(word: OcrWord) -> OcrWord:
 
 def _join_addresses(line: Sequence[OcrWord]) -> Iterator[OcrWord]:
     """Yield the words of a line, with the parts of each e-mail address as one."""
+    if not any("@" in word.text for word in line):
+        yield from line
+        return
     start = 0
     while start < len(line):
         end = next((end for end in (start + 3, start + 2) if _is_address(line[start:end])), 0)
