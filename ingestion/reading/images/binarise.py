@@ -76,7 +76,8 @@ def divide_by_background(
     """
     if paper.min() == WHITE:
         return grey
-    paper = np.where(paper < filled, WHITE, paper).astype(np.uint8)
+    levels = np.arange(WHITE + 1)
+    paper = cv2.LUT(paper, np.where(levels < filled, WHITE, levels).astype(np.uint8))
     return np.asarray(cv2.divide(grey, paper, scale=WHITE))
 
 
@@ -128,17 +129,44 @@ def threshold(even: GreyArray, brightness: int) -> Mask:
     return (even < brightness).view(np.uint8)
 
 
+def measure_percentile(grey: GreyArray, percent: float) -> float:
+    """Return a percentile of the brightness of an image, as `np.percentile` does, but faster."""
+    counts = cv2.calcHist([np.ascontiguousarray(grey)], [0], None, [WHITE + 1], [0, WHITE + 1])
+    return find_percentile(np.arange(WHITE + 1), counts.ravel().astype(np.int64), percent)
+
+
+def find_percentile(values: IntArray, counts: IntArray, percent: float) -> float:
+    """Return a percentile of whole numbers that occur so often, as `np.percentile` does."""
+    order = np.argsort(values)
+    ends = counts[order].cumsum()
+    last = int(ends[-1]) - 1
+    place = last * (percent / 100)
+    share = place - int(place)
+    near = np.searchsorted(ends, (int(place), min(int(place) + 1, last)), side="right")
+    low, high = values[order][near].tolist()
+    if share < 0.5:  # as numpy rounds
+        return float(low + (high - low) * share)
+    return float(high - (high - low) * (1 - share))
+
+
 def is_blank(page: PageRaster) -> bool:
     """Return whether a page has hardly any ink inside its margins, and no line of print in them.
 
     `page` is a result of `flatten_background`.
     """
-    inner = np.ascontiguousarray(threshold(crop_margins(page.grey), INK_BRIGHTNESS))
-    areas = measure_components(label_components(inner)).ink
-    if areas[areas >= MIN_COMPONENT_PIXELS].sum() >= MIN_INK_SHARE * page.grey.size:
-        return False
-    found = measure_components(label_components(threshold(page.grey, INK_BRIGHTNESS)))
+    found = label_page_ink(page).components
     height, width = page.grey.shape
+    y, x = int(height * MARGIN_SHARE), int(width * MARGIN_SHARE)
+    is_inside = (found.left >= x) & (found.right <= width - x)
+    is_inside &= (found.top >= y) & (found.bottom <= height - y)
+    min_ink = MIN_INK_SHARE * page.grey.size
+    if found.ink[is_inside & (found.ink >= MIN_COMPONENT_PIXELS)].sum() >= min_ink:
+        return False
+    # The components that the margins cut have ink inside of them too.
+    inner = np.ascontiguousarray(threshold(crop_margins(page.grey), INK_BRIGHTNESS))
+    areas = label_ink(inner).components.ink
+    if areas[areas >= MIN_COMPONENT_PIXELS].sum() >= min_ink:
+        return False
     to_the_edge = np.minimum.reduce(
         (found.left, found.top, width - found.right, height - found.bottom)
     )
@@ -202,21 +230,52 @@ class Components(NamedTuple):
         return self.bottom - self.top
 
 
+class LabelledInk(NamedTuple):
+    """The inked pixels of a mask, row by row, and the connected components that they form."""
+
+    pixels: IntArray  # places in the flattened mask
+    labels: IntArray  # the number of the component of each pixel
+    components: Components
+
+
+def label_ink(ink: Mask) -> LabelledInk:
+    """Return the inked pixels of a mask with their components."""
+    labels = label_components(ink).ravel()
+    pixels = np.flatnonzero(labels > 0)  # much faster than np.nonzero
+    labels = labels[pixels]
+    return LabelledInk(pixels, labels, _measure(pixels, labels, ink.shape[1]))
+
+
+def label_page_ink(page: PageRaster) -> LabelledInk:
+    """Return the ink of a page with its components.
+
+    `page` is a result of `flatten_background`.
+    """
+    if "ink" not in page.measured:
+        page.measured["ink"] = label_ink(threshold(page.grey, INK_BRIGHTNESS))
+    ink: LabelledInk = page.measured["ink"]
+    return ink
+
+
 def measure_components(labels: IntArray) -> Components:
     """Return the components of a labelled mask.
 
     Only inked pixels are visited, because nearly all of a page is paper.
     """
-    inked = np.flatnonzero(labels > 0)  # much faster than np.nonzero
-    y, x = np.divmod(inked, labels.shape[1])
-    label = labels.ravel()[inked]
+    pixels = np.flatnonzero(labels > 0)
+    return _measure(pixels, labels.ravel()[pixels], labels.shape[1])
+
+
+def _measure(pixels: IntArray, label: IntArray, width: int) -> Components:
+    """Return the components of pixels, by their places in a flattened mask of this width."""
+    y, x = np.divmod(pixels, width)
     order = np.argsort(label, kind="stable")
     label, x, y = label[order], x[order], y[order]
     starts = np.flatnonzero(np.diff(label, prepend=0))
     return Components(
         label=label[starts],
         left=np.minimum.reduceat(x, starts),
-        top=np.minimum.reduceat(y, starts),
+        top=y[starts],  # the pixels are row by row
         right=np.maximum.reduceat(x, starts) + 1,
         bottom=np.maximum.reduceat(y, starts) + 1,
         ink=np.diff(starts, append=len(label)),

@@ -7,6 +7,7 @@ confidence does not show the omission, but the remaining ink does (reading.md, s
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ingestion.reading.images.binarise import (
     INK_BRIGHTNESS,
@@ -15,10 +16,9 @@ from ingestion.reading.images.binarise import (
     WHITE,
     WORD_PADDING_POINTS,
     Components,
-    IntArray,
     convert_to_pixel_bounds,
-    label_components,
-    measure_components,
+    label_ink,
+    label_page_ink,
     threshold,
 )
 from ingestion.reading.images.render import PageRaster
@@ -46,15 +46,12 @@ def measure_uncovered_share(page: PageRaster, words: Sequence[Word]) -> float:
 
     `page` is a result of `flatten_background`.
     """
-    labels = label_components(threshold(page.grey, INK_BRIGHTNESS))
-    is_letter = np.zeros(labels.max() + 1, np.uint8)
-    is_letter[_letters_of(labels).label] = 1
-    ink = np.asarray(is_letter[labels])
-    total = int(np.count_nonzero(ink))
-    for word in words:
-        left, top, right, bottom = convert_to_pixel_bounds(word.box, page, WORD_PADDING_POINTS)
-        ink[top:bottom, left:right] = 0
-    return float(np.count_nonzero(ink) / max(total, MIN_INK_PIXELS))
+    ink, letters = label_page_ink(page), find_letters(page)
+    is_letter = np.zeros(ink.components.label.max(initial=0) + 1, bool)
+    is_letter[letters.label] = True
+    in_words = _cover_words(page, words).ravel()
+    uncovered = np.count_nonzero(is_letter[ink.labels] & ~in_words[ink.pixels])
+    return float(uncovered / max(int(letters.ink.sum()), MIN_INK_PIXELS))
 
 
 def measure_faint_ink(page: PageRaster, words: Sequence[Word], noise_floor: float) -> float | None:
@@ -66,23 +63,29 @@ def measure_faint_ink(page: PageRaster, words: Sequence[Word], noise_floor: floa
     limit = int(min(noise_floor, MAX_FAINT_BRIGHTNESS))
     if limit <= INK_BRIGHTNESS:
         return None
-    labels = label_components(threshold(page.grey, limit))
-    letters = _letters_of(labels)
-    if len(letters.label) < MIN_FAINT_LETTERS:
+    ink = label_ink(threshold(page.grey, limit))
+    letters = _choose_letters(ink.components, page)
+    in_words = _cover_words(page, words)
+    is_read = in_words[(letters.top + letters.bottom) // 2, (letters.left + letters.right) // 2]
+    unread = letters.label[~is_read]
+    if len(unread) < MIN_FAINT_LETTERS:
         return None
-    darkest = np.full(labels.max() + 1, WHITE, np.uint8)
-    inked = labels > 0
-    np.minimum.at(darkest, labels[inked], page.grey[inked])
-    is_read = np.zeros(page.grey.shape, bool)
-    for word in words:
-        left, top, right, bottom = convert_to_pixel_bounds(word.box, page, WORD_PADDING_POINTS)
-        is_read[top:bottom, left:right] = True
-    middles = ((letters.top + letters.bottom) // 2, (letters.left + letters.right) // 2)
-    brightness = darkest[letters.label]
-    faint = brightness[(brightness >= INK_BRIGHTNESS) & ~is_read[middles]]
+    darkest = np.full(ink.components.label.max() + 1, WHITE, np.uint8)
+    np.minimum.at(darkest, ink.labels, page.grey.ravel()[ink.pixels])
+    brightness = darkest[unread]
+    faint = brightness[brightness >= INK_BRIGHTNESS]
     if len(faint) < MIN_FAINT_LETTERS:
         return None
     return float(np.quantile(faint, FAINT_INK_QUANTILE))
+
+
+def _cover_words(page: PageRaster, words: Sequence[Word]) -> NDArray[np.bool_]:
+    """Return for each pixel of a page whether it is in the box of a word."""
+    in_words = np.zeros(page.grey.shape, bool)
+    for word in words:
+        left, top, right, bottom = convert_to_pixel_bounds(word.box, page, WORD_PADDING_POINTS)
+        in_words[top:bottom, left:right] = True
+    return in_words
 
 
 def find_letters(page: PageRaster) -> Components:
@@ -90,7 +93,10 @@ def find_letters(page: PageRaster) -> Components:
 
     `page` is a result of `flatten_background`.
     """
-    return _letters_of(label_components(threshold(page.grey, INK_BRIGHTNESS)))
+    if "letters" not in page.measured:
+        page.measured["letters"] = _choose_letters(label_page_ink(page).components, page)
+    letters: Components = page.measured["letters"]
+    return letters
 
 
 def has_small_letters(letters: Components) -> bool:
@@ -100,14 +106,15 @@ def has_small_letters(letters: Components) -> bool:
     return count >= MIN_MEASURED_LETTERS and bool(small >= MIN_SMALL_LETTER_SHARE * count)
 
 
-def _letters_of(labels: IntArray) -> Components:
-    found = measure_components(labels)
+def _choose_letters(found: Components, page: PageRaster) -> Components:
+    """Return the components of the ink of a page that have the size and density of letters."""
     chosen = (found.height >= MIN_LETTER_HEIGHT_PIXELS) & (found.height <= MAX_LETTER_HEIGHT_PIXELS)
     chosen &= found.width <= MAX_LETTER_WIDTH_PIXELS
     chosen &= found.ink >= MIN_INK_SHARE_OF_BOX * found.width * found.height
     chosen &= np.minimum(found.width, found.height) > MAX_THIN_PIXELS
     # Along the page's edges there may be the scanner's shadow.
-    y, x = (int(side * MARGIN_SHARE) for side in labels.shape)
-    chosen &= (found.left >= x) & (found.right <= labels.shape[1] - x)
-    chosen &= (found.top >= y) & (found.bottom <= labels.shape[0] - y)
+    height, width = page.grey.shape
+    y, x = int(height * MARGIN_SHARE), int(width * MARGIN_SHARE)
+    chosen &= (found.left >= x) & (found.right <= width - x)
+    chosen &= (found.top >= y) & (found.bottom <= height - y)
     return Components(*(values[chosen] for values in found))

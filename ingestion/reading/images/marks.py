@@ -22,6 +22,7 @@ from .binarise import (
     divide_by_background,
     estimate_background,
     label_components,
+    label_ink,
     measure_components,
     threshold,
 )
@@ -55,7 +56,7 @@ def find_marks(page: PageRaster, words: Sequence[Word]) -> tuple[Box, ...]:
     """
     printed = _printed_words(words)
     ink = _without_words(threshold(page.grey, INK_BRIGHTNESS), page, printed)
-    if np.count_nonzero(ink) < MIN_MARK_PIXELS:
+    if cv2.countNonZero(ink) < MIN_MARK_PIXELS:
         return ()
     faint = _without_words(threshold(page.grey, FAINT_INK_BRIGHTNESS), page, printed)
     _remove_skewed_rules(ink, faint)
@@ -171,16 +172,17 @@ def _group_strokes(ink: Mask, scale: float, offset: tuple[int, int]) -> list[Box
     pixels.
     """
     # Specks are removed, and so are the short ends of rules and the sides of boxes.
-    labels = label_components(ink)
-    parts = measure_components(labels)
+    labelled = label_ink(ink)
+    parts = labelled.components
     thin = np.minimum(parts.width, parts.height) <= MAX_THIN_PIXELS
-    is_stroke = np.zeros(labels.max() + 1, np.uint8)
+    is_stroke = np.zeros(parts.label.max(initial=0) + 1, bool)
     is_stroke[parts.label] = ~(thin | (parts.ink < MIN_STROKE_PIXELS))
-    strokes = np.asarray(is_stroke[labels])
+    strokes = np.zeros(ink.shape, np.uint8)
+    strokes.ravel()[labelled.pixels[is_stroke[labelled.labels]]] = 1
 
     kernel = np.ones((MAX_STROKE_GAP_Y_PIXELS, MAX_STROKE_GAP_X_PIXELS), np.uint8)
     near = np.asarray(cv2.dilate(strokes, kernel))
-    groups = measure_components(np.where(strokes, label_components(near), 0))
+    groups = measure_components(label_components(near) * strokes)
     share = groups.ink / (groups.width * groups.height)
     chosen = groups.width >= MIN_MARK_WIDTH_POINTS * scale
     chosen &= groups.height >= MIN_MARK_HEIGHT_POINTS * scale

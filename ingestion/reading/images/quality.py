@@ -3,6 +3,7 @@
 import cv2
 import numpy as np
 
+from ingestion.reading.images.binarise import measure_percentile
 from ingestion.reading.images.render import GreyArray
 
 # Grain of the paper, as the standard deviation of its pixels, of 255. A clean scan has 0.3, an
@@ -38,8 +39,8 @@ def _take_bands(grey: GreyArray) -> GreyArray:
 
 def _measure_grain(grey: GreyArray) -> float:
     """Return the standard deviation of the pixels of the paper, without print and its edges."""
-    is_paper = np.asarray(grey > np.median(grey) - PAPER_DEPTH, np.uint8)
-    paper = cv2.erode(is_paper, np.ones((7, 7), np.uint8)).astype(bool)
+    is_paper = (grey > measure_percentile(grey, 50) - PAPER_DEPTH).view(np.uint8)
+    paper = cv2.erode(is_paper, np.ones((7, 7), np.uint8)).view(bool)
     if not paper.any():
         return 0.0
     curvature = np.abs(cv2.Laplacian(grey, cv2.CV_16S)[paper])

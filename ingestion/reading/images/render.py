@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil, floor
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -69,6 +70,8 @@ class PageRaster:
     _smaller: dict[float, "PageRaster"] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+    # What was measured in this raster, by name. Several steps need the same measurement.
+    measured: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def width(self) -> float:

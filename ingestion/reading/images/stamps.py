@@ -21,6 +21,7 @@ from .binarise import (
     Mask,
     convert_to_pixel_bounds,
     label_components,
+    label_ink,
     measure_components,
     threshold,
 )
@@ -99,19 +100,20 @@ def _thick_areas(
     thick = np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, kernel), np.uint8)
     if not MIN_THICK_INK_PIXELS <= np.count_nonzero(thick) <= MAX_THICK_SHARE * thick.size:
         return
-    labels = label_components(thick)
-    parts = measure_components(labels)
-    is_letter = np.zeros(labels.max() + 1, np.uint8)
+    labelled = label_ink(thick)
+    parts = labelled.components
+    is_letter = np.zeros(parts.label.max() + 1, bool)
     is_letter[parts.label] = np.maximum(parts.width, parts.height) >= letters.min_pixels
     if not is_letter.any():
         return
-    large = np.asarray(is_letter[labels])
+    large = np.zeros(thick.shape, np.uint8)
+    large.ravel()[labelled.pixels[is_letter[labelled.labels]]] = 1
     joined = np.asarray(cv2.dilate(large, np.ones((JOIN_PIXELS, JOIN_PIXELS), np.uint8)))
-    groups = np.where(large > 0, label_components(joined), 0)
+    groups = label_components(joined) * large
     found = measure_components(groups)
     for label, ink_count in zip(found.label.tolist(), found.ink.tolist(), strict=True):
         if ink_count >= MIN_THICK_INK_PIXELS:
-            yield from _turned_area(np.asarray(groups == label, np.uint8), page)
+            yield from _turned_area((groups == label).view(np.uint8), page)
 
 
 def _mark_areas(page: PageRaster, marks: Sequence[Box]) -> Iterator[StampArea]:

@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from ingestion.reading.results import Box, Word
 
-from .binarise import INK_BRIGHTNESS, MARGIN_SHARE, Mask, threshold
+from .binarise import (
+    INK_BRIGHTNESS,
+    MARGIN_SHARE,
+    Mask,
+    label_components,
+    measure_components,
+    measure_percentile,
+    threshold,
+)
 from .render import POINTS_PER_INCH, PageRaster
 
 # All pixels are those of a page at 100 dpi.
@@ -77,7 +85,7 @@ def find_strike_outs(raster: PageRaster, flat: PageRaster, words: Sequence[Word]
     scale = flat.dpi / POINTS_PER_INCH
     heights = [word.box.bottom - word.box.top for word in words if word.confidence > MIN_CONFIDENCE]
     usual = median(heights) * scale
-    paper = float(np.percentile(raster.grey[::4, ::4], 90))
+    paper = measure_percentile(raster.grey[::4, ::4], 90)
     prints = [threshold(flat.grey, brightness) for brightness in PRINT_BRIGHTNESSES]
     found = []
     for line in _lines(threshold(flat.grey, INK_BRIGHTNESS)):
@@ -104,14 +112,14 @@ def _lines(ink: Mask) -> list[_Line]:
     thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
     runs = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, MIN_RUN_PIXELS), np.uint8))
     joined = cv2.dilate(runs, np.ones((1, 5), np.uint8))
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    labels = label_components(joined)
+    parts = measure_components(labels)
+    is_long = (parts.width >= MIN_LENGTH_PIXELS) & (parts.width <= MAX_LENGTH_SHARE * ink.shape[1])
+    is_long &= parts.height <= MAX_SLOPE * parts.width + MAX_THICKNESS_PIXELS
     lines = []
-    for label, (left, top, width, height, _) in enumerate(stats.tolist()):
-        if label == 0 or not MIN_LENGTH_PIXELS <= width <= MAX_LENGTH_SHARE * ink.shape[1]:
-            continue
-        if height > MAX_SLOPE * width + MAX_THICKNESS_PIXELS:
-            continue
-        cut = np.s_[top : top + height, left : left + width]
+    for label, left, top, right, bottom, _ in np.stack(parts, axis=1)[is_long].tolist():
+        width, height = right - left, bottom - top
+        cut = np.s_[top:bottom, left:right]
         own = (labels[cut] == label) & (runs[cut] > 0)
         counts = own.sum(axis=0)
         inked = counts > 0

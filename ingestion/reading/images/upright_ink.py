@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ingestion.reading.stamp_words import STAMP_PHRASES
 
-from .binarise import WHITE, IntArray, Mask, label_components
+from .binarise import WHITE, IntArray, Mask, find_percentile, label_components
 from .render import GreyArray
 
 MIN_CONTRAST = 8  # of 255, between the ink and its paper; the palest watermarks have 15
@@ -140,23 +140,9 @@ def isolate_ink(grey: GreyArray) -> Mask | None:
     is_ink = (differences >= MIN_CONTRAST) & (counts > 0)
     if not is_ink.any():
         return None
-    strongest = _percentile(differences[is_ink], counts[is_ink].astype(np.int64), 90)
+    strongest = find_percentile(differences[is_ink], counts[is_ink].astype(np.int64), 90)
     is_ink = differences >= max(strongest / 2, MIN_CONTRAST)
     return np.asarray(cv2.LUT(grey, is_ink.astype(np.uint8)))
-
-
-def _percentile(values: IntArray, counts: IntArray, percent: float) -> float:
-    """Return a percentile of whole numbers that occur so often, as `np.percentile` does."""
-    order = np.argsort(values)
-    ends = counts[order].cumsum()
-    last = int(ends[-1]) - 1
-    place = last * (percent / 100)
-    share = place - int(place)
-    near = np.searchsorted(ends, (int(place), min(int(place) + 1, last)), side="right")
-    low, high = values[order][near].tolist()
-    if share < 0.5:  # as numpy rounds
-        return float(low + (high - low) * share)
-    return float(high - (high - low) * (1 - share))
 
 
 def has_parts_of_letters(ink: Mask | None) -> bool:

@@ -82,8 +82,9 @@ def measure_tone(raster: PageRaster, flat: PageRaster | None = None) -> Tone:
 
 def measure_flat_tone(flat: GreyArray, *, is_inverted: bool = False) -> Tone:
     """Measure the tone of a page at `ANALYSIS_DPI` that is divided by its background."""
-    even = crop_margins(flat)
-    cumulative = np.bincount(even.ravel(), minlength=WHITE + 1).cumsum() / even.size
+    even = np.ascontiguousarray(crop_margins(flat))
+    counts = cv2.calcHist([even], [0], None, [WHITE + 1], [0, WHITE + 1]).ravel()
+    cumulative = counts.astype(np.int64).cumsum() / even.size
     median, low = (int(np.searchsorted(cumulative, share)) for share in (0.5, NOISE_QUANTILE))
     ink = int(np.searchsorted(cumulative, MIN_INK_SHARE))
     deviation = max((median - low) / NOISE_QUANTILE_DEVIATIONS, 1.0)
