@@ -143,12 +143,10 @@ def read_scans(
     Pages that a worker read before it died are not read again (`kept_pages`).
     """
     from .ocr.page_language import get_language_engines  # noqa: PLC0415 - most have no scan
-    from .ocr.second_engine.client import SecondEngine  # noqa: PLC0415 - as the one before
 
     engines = get_language_engines(limits.engine, limits.languages)
     language = engines.choose_first(part.expected_language)
-    folder, seconds = limits.second_engine, limits.second_engine_seconds
-    second = SecondEngine(folder, seconds) if folder else None
+    second = _get_second_engine(limits)
     pages: list[PageReading] = []
     notes: dict[str, None] = {}  # about the second engine
     seconds = _first_look_seconds(limits)
@@ -179,6 +177,15 @@ def read_scans(
         pages.append(page if part.with_form else replace(page, is_blank=False))
     used = "; ".join(filter(None, [engines.version, *notes]))
     return OcrPages(tuple(pages), used if any(page.dpi for page in pages) else "")
+
+
+def _get_second_engine(limits: ReadingLimits) -> "SecondEngine | None":
+    """Return the second OCR engine, or None if this host has none."""
+    if limits.second_engine is None:
+        return None
+    from .ocr.second_engine.client import SecondEngine  # noqa: PLC0415 - many hosts have none
+
+    return SecondEngine(limits.second_engine, limits.second_engine_seconds)
 
 
 def _first_look_seconds(limits: ReadingLimits) -> float:

@@ -8,6 +8,7 @@ which Tesseract is not sure.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,11 +31,13 @@ from .engines import (
 from .letter_shapes import omits_diacritics
 from .page_language import FoundLanguage, LanguageEngines
 from .row_order import order_rows
-from .second_engine.client import SecondEngine
 from .second_engine.combine import combine_pages
 from .small_print import has_small_print, read_small_print
 from .stamped_print import read_stamped_print
 from .time_budget import TimeBudget
+
+if TYPE_CHECKING:
+    from .second_engine.client import SecondEngine
 
 MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
 MAX_UNCOVERED_SHARE = 0.1  # of a page's letters that are in no word; above, much was omitted
@@ -318,7 +321,9 @@ def doubt_diacritics(best: OcrPass, original: PageRaster) -> OcrPass:
     return replace(best, words=words, omits_diacritics=True)
 
 
-def read_again(original: PageRaster, best: OcrPass, engine: SecondEngine, language: str) -> OcrPass:
+def read_again(
+    original: PageRaster, best: OcrPass, engine: "SecondEngine", language: str
+) -> OcrPass:
     """Return a pass with the words of both engines.
 
     Return `best` if the second engine could hardly read the page better, or if it fails. It reads
