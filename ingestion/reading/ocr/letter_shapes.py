@@ -34,6 +34,7 @@ MIN_BLANK_WIDTH = 0.37  # after a comma; the space before a "1" has up to 0.31
 MAX_MARK_WIDTH, MAX_MARK_HEIGHT = 0.6, 0.35  # of a dot or another diacritic
 MAX_BOTTOM_OF_MARK = 0.3  # below the top of the word; what is lower is a piece of a broken letter
 MAX_OVERLAP_OF_MARK = 0.12  # of a mark and the letter below it, which may be inclined
+MAX_16_BIT_PIXELS = 2**16 - 1  # of a word whose parts are surely so few that 16 bits number them
 
 _LETTERS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*[,.;:]?")
 _DIAERESIS, _MARKS_OF_DIAERESIS = "\u0308", 2
@@ -178,7 +179,9 @@ def _split_list(word: OcrWord, grey: GreyArray) -> Iterator[OcrWord]:
 
 def _measure_parts(ink: GreyArray) -> list[list[int]]:
     """Return the left edge, top, width, height and pixels of each connected part of ink."""
-    _, _, found, _ = cv2.connectedComponentsWithStats(ink, connectivity=8, ltype=cv2.CV_16U)
+    # With numbers of 16 bits, it takes half of the time.
+    numbers = cv2.CV_16U if ink.size <= MAX_16_BIT_PIXELS else cv2.CV_32S
+    _, _, found, _ = cv2.connectedComponentsWithStats(ink, connectivity=8, ltype=numbers)
     parts: list[list[int]] = found[1:].tolist()
     return parts
 
