@@ -83,6 +83,13 @@ _PREFIX = re.compile(
 _IN_NUMBER = re.compile(
     r"(?<![A-Za-z])(?:IRB|REB|E?REC|HREC|IEC|ERB|EC|ERC|IERB|STUDY)(?![A-Za-z])"
 )
+# The number of a law, as in "Resolution CNS No. 466/2012".
+_OF_LAW = re.compile(
+    r"(?i)\b(?:resolutions?|resolu\u00e7\u00e3o|directives?|decrees?|ordinances?|laws?)\b"
+    r"(?:\W+[^\W\d]+){0,3}\W*$"
+)
+_LAW = re.compile(r"\d{1,5}/\d{4}")  # a committee's own resolution has letters in its number
+_MAX_LAW = 50  # characters of the words before its number
 _QUOTED_BEHIND = re.compile(r",?\s[\"\u201c]")  # the title of the study
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
 _MAX_PREFIX = 26  # characters of an acronym before a number, with the end of its caption
@@ -119,6 +126,9 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
         is_date = any(first < end and start < last for first, last in taken)
         is_date = is_date and not (_WITH_LETTER.search(number) or _CODE_WITH_DATE.match(number))
         if is_date or _TIME.fullmatch(number):
+            continue
+        is_of_law = _LAW.fullmatch(number) and _OF_LAW.search(text, max(0, start - _MAX_LAW), start)
+        if is_of_law:
             continue
         rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)

@@ -285,7 +285,9 @@ def test_the_moves_of_a_breaker_are_logged(log):
     portal_limit_rows.reserve_tokens(portal.pk, RequestRate.of(100.0, 10), 1)
     for _ in range(5):
         portal_limit_rows.record_outcome(portal.pk, RequestOutcome.FAILED, BreakerSettings())
-    [line] = [json.loads(line) for line in log.getvalue().splitlines()]
+    line, change = (json.loads(line) for line in log.getvalue().splitlines())
+    assert change["event"] == "portal.source_changed"
+    assert change["to"] == "upload"
     assert (line["event"], line["level"]) == ("portal.breaker_opened", "warning")
     assert (line["from"], line["to"], line["seq"]) == ("CLOSED", "OPEN", 1)
 

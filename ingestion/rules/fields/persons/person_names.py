@@ -18,9 +18,11 @@ _NICKNAME = r"(?:[(\"\u201c'][^\W\d_a-z][^\W\d_]*[)\"\u201d'])"
 # As in Prof. dr. ir. or Prof. Dr. med. Karin von der Heide
 _DEGREE = r"(?:(?:med|dent|univ|rer|nat|sc|phil|dr|ir|drs|hab|habil)\.|dr(?= hab\.))"
 _RELATION = r"[SDWC]/[oO]\b"  # "son of", before the name of a father
+_PATRONYMIC = r"[Aa]/[PpLl]\b"  # in Malaysia, where the name of the father belongs to the name
 PATTERN = (
     rf"(?:A/Prof\b\.?|{_CAPITAL}{_IN_NAME}*,?)"
-    rf"(?: (?!{_RELATION})(?:(?:{_PARTICLE} ){{0,3}}{_PREFIX}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE}"
+    rf"(?: (?!{_RELATION})(?:{_PATRONYMIC}"
+    rf"|(?:{_PARTICLE} ){{0,3}}{_PREFIX}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE}"
     rf"|{_NICKNAME}(?= (?:{_PARTICLE} ){{0,3}}{_CAPITAL}))){{1,7}}"
 )
 # A name in Chinese characters or in Korean letters is one word, or a surname and a given name.

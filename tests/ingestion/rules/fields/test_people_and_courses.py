@@ -216,6 +216,21 @@ def test_the_only_date_of_a_certificate_is_that_of_its_completion_in_doubt():
     assert not values["completion_date"].is_sure
 
 
+def test_the_name_of_the_father_belongs_to_a_malaysian_name():
+    values = read("medical-licence", "Medical Council", "Name: DR. MEENA A/P KUMARAN", "")
+    assert values["person"].value == "DR. MEENA A/P KUMARAN"
+
+
+def test_the_number_of_a_law_is_not_that_of_the_study():
+    values = read(
+        "informed-consent-form",
+        "Consent form",
+        "The study complies with Resolution CNS No. 466/2012 on research.",
+        "I have complied with Resolution 466/2012 in this form.",
+    )
+    assert "protocol_number" not in values
+
+
 def test_the_students_of_a_letter_to_another_person_are_in_doubt():
     lines = [
         "Fernhill University Institutional Review Board",
