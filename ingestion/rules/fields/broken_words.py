@@ -23,10 +23,7 @@ _MAX_GAP = 1.0  # heights of the letters between the parts
 
 def join_broken_words(reading: DocumentReading) -> DocumentReading:
     """Return a reading in which the parts of broken numbers and dates are one word each."""
-    pages = tuple(map(_join_in_page, reading.pages))
-    if all(page is known for page, known in zip(pages, reading.pages, strict=True)):
-        return reading
-    return replace(reading, pages=pages)
+    return replace(reading, pages=tuple(map(_join_in_page, reading.pages)))
 
 
 def _join_in_page(page: PageReading) -> PageReading:

@@ -43,10 +43,7 @@ _MAX_OFFSET = 6.0  # points between the left edges of the cells of a column
 
 def without_superseded_cells(reading: DocumentReading) -> DocumentReading:
     """Return a reading without the cells that show what was valid before."""
-    pages = tuple(map(_without_superseded_cells, reading.pages))
-    if all(page is known for page, known in zip(pages, reading.pages, strict=True)):
-        return reading
-    return replace(reading, pages=pages)
+    return replace(reading, pages=tuple(map(_without_superseded_cells, reading.pages)))
 
 
 def _without_superseded_cells(page: PageReading) -> PageReading:
