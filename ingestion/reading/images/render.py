@@ -5,7 +5,7 @@ pdfium renders an image that does not fit in memory as a blank page, and reports
 """
 
 from collections.abc import Iterable
-from ctypes import byref, c_uint, create_string_buffer
+from ctypes import byref, c_uint
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil, floor
@@ -36,11 +36,6 @@ MIN_OCR_DPI = 100  # a scan with fewer dpi is enlarged, which helps more than it
 DEFAULT_LONG_SIDE_INCHES = 11.0  # of an image file that does not state its resolution
 MIN_COLOUR_DIFFERENCE = 12  # of 255, between the primaries of a pixel that is not grey
 MIN_LONG_SIDE_INCHES = 3  # of an image file whose stated resolution is believed
-MAX_SCAN_IMAGES = 100  # of one scanned page; some scanners divide it into strips
-# Compressions of an image whose colours are known before it is decoded.
-KNOWN_COMPRESSIONS = frozenset({b"DCTDecode", b"CCITTFaxDecode", b"FlateDecode"})
-MAX_COMPRESSION_NAME = 32  # bytes, with the zero at its end
-GREY_BITS = frozenset({1, 8})  # of a pixel of an image without colour
 
 
 class PageUnreadable(Exception):
@@ -196,49 +191,18 @@ def render_page(
         )
     # pypdfium2 takes points and rounds the pixels up.
     points = tuple(max(0.0, pixels - 0.5) / scale for pixels in crop)
-    # Grey images have the same pixels in a grey bitmap, for which pdfium needs half of the time.
-    # It needs much more to convert all that it draws, as it does with its option `grayscale`.
-    is_grey = in_colour and _has_only_grey_images(page)
     bitmap = page.render(
-        scale=scale,
-        grayscale=not in_colour,
-        force_bitmap_format=pdfium.FPDFBitmap_Gray if is_grey else None,
-        crop=points,
-        no_smoothimage=not is_smooth,
+        scale=scale, grayscale=not in_colour, crop=points, no_smoothimage=not is_smooth
     )
     try:
         pixels = bitmap.to_numpy()
-        if in_colour and not is_grey:
+        if in_colour:
             grey, colour = _split_colour(pixels[..., :3])
         else:
             grey, colour = pixels.reshape(bitmap.height, bitmap.width).copy(), None
         return PageRaster(grey, scale * POINTS_PER_INCH, (crop[0], crop[3]), colour)
     finally:
         bitmap.close()
-
-
-def _has_only_grey_images(page: pypdfium2.PdfPage) -> bool:
-    """Return whether a page shows nothing but a few images that are known to have no colour."""
-    if pdfium.FPDFPage_GetAnnotCount(page) or pdfium.FPDFPage_CountObjects(page) > MAX_SCAN_IMAGES:
-        return False
-    return all(_is_grey_image(item, page) for item in iter_page_objects(page))
-
-
-def _is_grey_image(item: PageObject, page: pypdfium2.PdfPage) -> bool:
-    """Return whether an object is an image without colour, as is known before it is decoded."""
-    if item.kind != pdfium.FPDF_PAGEOBJ_IMAGE:
-        return False
-    last = pdfium.FPDFImageObj_GetImageFilterCount(item.raw) - 1
-    name = create_string_buffer(MAX_COMPRESSION_NAME)
-    pdfium.FPDFImageObj_GetImageFilter(item.raw, last, name, MAX_COMPRESSION_NAME)
-    if name.value not in KNOWN_COMPRESSIONS:
-        return False
-    facts = pdfium.FPDF_IMAGEOBJ_METADATA()
-    return bool(
-        pdfium.FPDFImageObj_GetImageMetadata(item.raw, page, byref(facts))
-        and facts.colorspace == pdfium.FPDF_COLORSPACE_DEVICEGRAY
-        and facts.bits_per_pixel in GREY_BITS
-    )
 
 
 def _split_colour(pixels: ColourArray) -> tuple[GreyArray, ColourArray | None]:
