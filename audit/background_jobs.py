@@ -40,11 +40,12 @@ from django.utils import timezone
 from django.utils.translation import ngettext
 from structlog.contextvars import bound_contextvars
 
-from audit import outbox
-from audit.ledger import actors, entry_log
+from audit import job_moves, outbox
+from audit.job_moves import SYSTEM_WORKER
+from audit.ledger import actors
 from audit.ledger.actors import SYSTEM, Actor
 from audit.ledger.chain import NotCanonical
-from audit.ledger.log import LedgerError, ledger, record
+from audit.ledger.log import LedgerError, ledger
 from audit.models import AuditJob, OutboxMessage
 from audit.outbox import Delivery, DeliveryPolicy, LeaseExpired, MessageKind, NothingToDeliver
 
@@ -88,8 +89,6 @@ MAX_ATTEMPTS = 3
 HEARTBEAT_SECONDS = 1.0
 HEARTBEAT_TIMEOUT = timedelta(minutes=1)  # a worker without a heartbeat for so long counts as dead
 WAKE_UP_INTERVAL = timedelta(seconds=30)  # between two wakeups for the same job
-SYSTEM_ACTOR = "system:worker"
-SYSTEM_WORKER = Actor(SYSTEM_ACTOR)
 PRIORITIES = range(1, 11)  # 1 is the most urgent
 DEFAULT_PRIORITY = 5
 # A job waits as if it had been due so much earlier for each step of priority, so that jobs of low
@@ -230,7 +229,7 @@ def request_job(  # noqa: PLR0913 - the parts of a request; callers name each
             )
             if is_on_record:
                 asked = {"kind": kind, "arguments": dict(arguments), "priority": priority}
-                _record("job.requested", job, by=by, detail=asked, to=job.state)
+                job_moves.record_event("job.requested", job, by=by, detail=asked, to=job.state)
     except IntegrityError:  # The same request was received twice, and the other was first.
         if same := _find_by_key(idempotency_key, digest):
             return same
@@ -255,7 +254,7 @@ def cancel_job(job: AuditJob, by: Actor) -> None:
             row.cancel_requested_by = actors.add_process(by.name)
             row.cancel_requested_role = by.role
             row.save(update_fields=_CANCEL_COLUMNS)
-            _record("job.cancel_requested", row, by=by, detail={"kind": row.kind})
+            job_moves.record_event("job.cancel_requested", row, by=by, detail={"kind": row.kind})
         if message is None or message.state != OutboxMessage.State.CLAIMED:
             _messages_of(row).delete()
             _end_as_cancelled(row, timezone.now())
@@ -362,7 +361,9 @@ def remove_old_jobs(before: datetime) -> int:
     Jobs that a person requested stay, and so do failed ones (`remove_expired_jobs`). A verification
     has a row of its own.
     """
-    done = AuditJob.objects.filter(state=_State.DONE, asked_by=SYSTEM_ACTOR, finished_at__lt=before)
+    done = AuditJob.objects.filter(
+        state=_State.DONE, asked_by=SYSTEM_WORKER.name, finished_at__lt=before
+    )
     return done.delete()[0]
 
 
@@ -383,9 +384,9 @@ def remove_job(job: AuditJob, *, by: Actor) -> None:
     if kind := _kinds.get(job.kind):
         kind.discard(job)
     with ledger():
-        if not job.asked_by.startswith(SYSTEM):
+        if job_moves.is_on_record(job):
             detail = {"kind": job.kind, "state": job.state}
-            _record("job.removed", job, by=by, detail=detail)
+            job_moves.record_event("job.removed", job, by=by, detail=detail)
         job.delete()
 
 
@@ -398,34 +399,6 @@ def recover_jobs_of(worker: str) -> None:
 
 def _messages_of(job: AuditJob) -> "QuerySet[OutboxMessage]":
     return OutboxMessage.objects.filter(kind=f"{_PREFIX}{job.kind}", payload__job=job.pk)
-
-
-def _subject(job: AuditJob) -> str:
-    return f"job:{job.pk}"
-
-
-def _record(
-    event: str, job: AuditJob, *, by: Actor, detail: Mapping[str, Any], **logged: Any
-) -> None:
-    """Record an event of a job. `logged` are keys of its line in the log. Call it in `ledger()`."""
-    facts = {entry_log.NAME: _name(job), "attempt": job.attempts, **logged}
-    record(event, subject=_subject(job), by=by, detail=detail, logged=facts)
-
-
-def _name(job: AuditJob) -> str:
-    """Return how lines of the log name a job. The kinds are names in the code."""
-    return f"{_subject(job)} {job.kind}"
-
-
-def _log_move(event: str, job: AuditJob, before: str, **logged: Any) -> None:
-    """Log a move of a job that is no ledger entry, after the commit."""
-    facts = {"from": before, "to": job.state, "attempt": job.attempts, **logged}
-    transaction.on_commit(partial(_write_line, event, _name(job), facts))
-
-
-def _write_line(event: str, name: str, facts: Mapping[str, Any]) -> None:
-    level = logging.WARNING if event in entry_log.WARNING_EVENTS else logging.INFO
-    logger.log(level, "%s %s", event, name, extra=facts)
 
 
 def _find_by_key(idempotency_key: str, digest: str) -> AuditJob | None:
@@ -517,7 +490,7 @@ def _begin(delivery: Delivery) -> AuditJob:
         job.done = job.total = 0
         job.attempts += 1
         job.save(update_fields=["state", "started_at", "error", "done", "total", "attempts"])
-        _log_move("job.started", job, before)
+        job_moves.log_move("job.started", job, before)
     job.is_stop_requested = job.cancel_requested_at is not None
     return job
 
@@ -534,7 +507,7 @@ def _save_end(delivery: Delivery, job: AuditJob, code: str) -> None:
             delivery.complete()
             _cancel_if_requested(job)
             job.save(update_fields=columns)
-            _record_end(job, _State.RUNNING, code)
+            job_moves.record_end(job, _State.RUNNING, code)
     except (LedgerError, NotCanonical, DatabaseError, ValueError):
         logger.exception("the end of %s could not be recorded in the ledger", job)
         with transaction.atomic():
@@ -560,33 +533,12 @@ def _cancel_if_requested(job: AuditJob) -> None:
     job.state, job.result = _State.CANCELLED, {}
 
 
-def _record_end(job: AuditJob, before: str, code: str = "") -> None:
-    """Record the end of a job that is on record, and log that of another one.
-
-    Call it inside `ledger()`. `before` is the state that the job had.
-    """
-    event = f"job.{job.state}"
-    logged: dict[str, Any] = {"code": code}
-    if before == _State.RUNNING and job.started_at and job.finished_at:
-        logged["ms"] = round((job.finished_at - job.started_at).total_seconds() * 1000)
-    if job.asked_by.startswith(SYSTEM) and not job.cancel_requested_by:
-        _log_move(event, job, before, **logged)
-        return
-    by = SYSTEM_WORKER
-    if job.state == _State.CANCELLED and job.cancel_requested_by:
-        by = Actor(job.cancel_requested_by, job.cancel_requested_role)
-    detail = {"kind": job.kind, "attempts": job.attempts}
-    if job.error:
-        detail["error"] = job.error
-    _record(event, job, by=by, detail=detail, **{"from": before, "to": job.state}, **logged)
-
-
 def _end_as_cancelled(job: AuditJob, now: datetime) -> None:
     """Cancel a job that no worker has. Call it inside `ledger()`."""
     before = job.state
     job.state, job.finished_at = _State.CANCELLED, now
     job.save(update_fields=["state", "finished_at"])
-    _record_end(job, before)
+    job_moves.record_end(job, before)
 
 
 @contextmanager
@@ -641,7 +593,7 @@ def _release(message: OutboxMessage, now: datetime) -> None:
         elif message.state == OutboxMessage.State.WAITING:
             job.state = _State.WAITING
             job.save(update_fields=["state"])
-            _log_move("job.released", job, _State.RUNNING, worker=message.claimed_by)
+            job_moves.log_move("job.released", job, _State.RUNNING, worker=message.claimed_by)
         else:
             sentence = ngettext(
                 "Its worker died {n} time. The logs of the worker hosts may show the reason.",
@@ -651,7 +603,7 @@ def _release(message: OutboxMessage, now: datetime) -> None:
             job.state, job.error = _State.FAILED, sentence.format(n=message.attempts)
             job.finished_at = now
             job.save(update_fields=["state", "error", "finished_at"])
-            _record_end(job, _State.RUNNING, "WORKER_DIED")
+            job_moves.record_end(job, _State.RUNNING, "WORKER_DIED")
 
 
 def _claim_wakeup(message: OutboxMessage, now: datetime) -> bool:

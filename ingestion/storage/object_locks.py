@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from audit import background_jobs, outbox
+from audit import background_jobs, job_moves, outbox
 from audit.background_jobs import AuditJob
 from audit.outbox import (
     ChannelUnavailable,
@@ -287,7 +287,7 @@ def _record_change(study: int, update_fields: Collection[str] | None) -> None:
     if Document.objects.filter(site__study=study).exists():
         outbox.post(KIND.name, {"study": study})
         # Each change needs its own job: one that waits already could end before this is committed.
-        background_jobs.request_job(JOB_KIND, {"parts": []}, background_jobs.SYSTEM_WORKER)
+        background_jobs.request_job(JOB_KIND, {"parts": []}, job_moves.SYSTEM_WORKER)
 
 
 def _find_changes(study: int | None = None) -> "QuerySet[OutboxMessage]":
