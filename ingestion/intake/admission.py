@@ -62,17 +62,17 @@ def check_batch_size(sites: Sequence[str]) -> None:
     chunks = sum(math.ceil(size / settings.CHUNK_SIZE) for size in sizes.values())
     if chunks > settings.MAX_CHUNKS:
         message = (
-            f"{documents} documents of {len(sizes)} sites make {chunks} chunks; a batch may have "
-            f"at most {settings.MAX_CHUNKS}"
+            f"These {documents} documents of {len(sizes)} sites make {chunks} chunks. A batch may "
+            f"have at most {settings.MAX_CHUNKS}."
         )
     elif documents > (limit := settings.MAX_UNFINISHED_DOCUMENTS) > 0:
-        message = f"{documents} documents are more than the {limit} that may be unfinished"
+        message = f"These {documents} documents are more than the {limit} that may be unfinished."
     else:
         return
     facts = {"code": "BATCH_TOO_LARGE", **_describe_sites(sites)}
     logger.warning("admission.refused", extra=facts)
     raise SubmissionRefused(
-        [SubmissionFault(0, "", f"{message}; split it and send the parts one after the other")]
+        [SubmissionFault(0, "", f"{message} Divide the batch, and send one part after the other.")]
     )
 
 

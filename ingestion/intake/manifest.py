@@ -71,13 +71,16 @@ def read_manifest(text: str, *, sites: "QuerySet[Site] | None" = None) -> list[M
                 for path, sentence in describe_faults(error, content, model, MANIFEST_SCHEMAS)
             ]
     if not numbered and not faults:
-        faults.append(SubmissionFault(0, "", "it is empty; a manifest names at least one document"))
+        faults.append(SubmissionFault(0, "", "The manifest is empty. List at least one document."))
     faults += _check_against_database(numbered, Site.objects.all() if sites is None else sites)
     first: dict[tuple[str, str], int] = {}
     for number, line in numbered:
         earlier = first.setdefault((line.site_id, line.doc_id), number)
         if earlier != number:
-            message = f"{line.doc_id!r} of this site is already on line {earlier}"
+            message = (
+                f"Line {earlier} has the same doc_id {line.doc_id!r} for this site. Remove one of "
+                "the lines, or correct its doc_id."
+            )
             faults.append(SubmissionFault(number, "doc_id", message))
     if faults:
         raise SubmissionRefused(sorted(faults, key=lambda fault: (fault.line, fault.field)))
@@ -90,7 +93,9 @@ def _parse_lines(text: str, faults: list[SubmissionFault]) -> Iterator[tuple[int
         try:
             yield from enumerate(strict_json.loads(text), start=1)
         except InvalidJSON as error:
-            faults.append(SubmissionFault(error.line, "", f"the list is not JSON: {error.message}"))
+            faults.append(
+                SubmissionFault(error.line, "", f"The list is not JSON: {error.message}.")
+            )
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -99,7 +104,7 @@ def _parse_lines(text: str, faults: list[SubmissionFault]) -> Iterator[tuple[int
             yield number, strict_json.loads(line)
         except InvalidJSON as error:
             where = f" at column {error.column}" if error.column else ""
-            faults.append(SubmissionFault(number, "", f"not JSON: {error.message}{where}"))
+            faults.append(SubmissionFault(number, "", f"This is not JSON: {error.message}{where}."))
 
 
 def _check_against_database(
@@ -110,13 +115,19 @@ def _check_against_database(
     for number, line in numbered:
         portal = portals.get(line.site_id)
         if portal is None:
-            message = f"there is no site {line.site_id!r}; load it with load_sites first"
+            message = (
+                f"There is no site {line.site_id!r} for which you may submit. Check the number. "
+                "Operations adds new sites with the command load_sites."
+            )
             yield SubmissionFault(number, "site_id", message)
         elif refusal := explain_address_refusal(portal, line.url):
             yield SubmissionFault(number, "url", refusal)
         if line.document_type and line.document_type not in TYPES:
             known = ", ".join(TYPES)
-            message = f"{line.document_type!r} is not a type; types: {known}"
+            message = (
+                f"{line.document_type!r} is not a document type. Leave the field out, or send one "
+                f"of these types: {known}."
+            )
             yield SubmissionFault(number, "document_type", message)
 
 
@@ -129,12 +140,15 @@ def explain_address_refusal(portal: Portal, url: str) -> str:
         asked, base = urlsplit(url), urlsplit(portal.base_url)
         same = (asked.hostname, asked.port) == (base.hostname, base.port)
     except ValueError as error:
-        return f"is not an address: {error}"
+        return f"This is not an address: {error}."
     scheme = PORTAL_SCHEMES.get(asked.scheme)
     if scheme is None or not asked.hostname:
-        return f"is not an address that begins with {' or '.join(PORTAL_SCHEMES)}"
+        return f"Send an address that begins with {' or '.join(PORTAL_SCHEMES)}."
     if not scheme.is_encrypted and not portal.allow_http:
-        return "has to be https"
+        return "Send an address that begins with https. This portal does not permit http."
     if not same or asked.username or asked.password:
-        return f"does not belong to the site's portal {portal.base_url}"
+        return (
+            f"This address does not belong to the site's portal {portal.base_url}. Send an address "
+            "of this portal, without a user name or password."
+        )
     return ""

@@ -206,7 +206,9 @@ def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
     """
     files = sorted(path for path in folder.iterdir() if path.is_file())
     if not files:
-        raise SubmissionRefused([SubmissionFault(0, "", f"{folder} holds no file")])
+        raise SubmissionRefused(
+            [SubmissionFault(0, "", f"There is no file in the folder {folder}.")]
+        )
     doc_ids = assign_folder_doc_ids(path.name for path in files)
     _admit([site.site_id] * len(files), submission)
     documents = []
@@ -254,7 +256,7 @@ def _find_doc_id_faults(doc_ids: Mapping[str, str]) -> Iterator[SubmissionFault]
             yield SubmissionFault(0, "", message)
         if len(doc_id) > MAX_DOC_ID_LENGTH:
             limit = MAX_DOC_ID_LENGTH
-            message = f"the name of {names[0]} is longer than {limit} characters. Shorten it."
+            message = f"The name of {names[0]} is longer than {limit} characters. Shorten it."
             yield SubmissionFault(0, "", message)
 
 

@@ -56,18 +56,24 @@ def test_every_fault_is_named_with_its_line_and_field():
         ]
     )
     found = faults(text)
-    assert found[0] == "line 2: site_id: there is no site '9999'; load it with load_sites first"
-    assert found[1].startswith("line 3: not JSON")
-    assert found[2] == "line 4: doc_id: 'cv-1' of this site is already on line 1"
+    assert found[0] == (
+        "line 2: site_id: There is no site '9999' for which you may submit. Check the number. "
+        "Operations adds new sites with the command load_sites."
+    )
+    assert found[1].startswith("line 3: This is not JSON: ")
+    assert found[2] == (
+        "line 4: doc_id: Line 1 has the same doc_id 'cv-1' for this site. Remove one of the lines, "
+        "or correct its doc_id."
+    )
     assert found[3].startswith("line 5: schema_version: The schema version 'v9' is not ")
 
 
 def test_a_repeated_field_is_a_fault_of_its_line():
     twice = line().replace('"doc_id"', '"doc_id": "cv-9", "doc_id"')
-    message = 'not JSON: the name "doc_id" is given twice in one object'
-    assert faults(f"{line(doc_id='cv-2')}\n{twice}") == [f"line 2: {message}"]
+    message = 'is not JSON: the name "doc_id" is given twice in one object'
+    assert faults(f"{line(doc_id='cv-2')}\n{twice}") == [f"line 2: This {message}."]
     in_a_list = faults(f"[{line(doc_id='cv-2')},\n{twice}]")
-    assert in_a_list[0] == f"line 2: the list is {message}"
+    assert in_a_list[0] == f"line 2: The list {message}."
 
 
 @pytest.mark.parametrize("text", ['{"site_id": %s}', '[{"site_id": %s}]'])
@@ -78,7 +84,7 @@ def test_a_number_of_any_length_is_a_fault_of_its_line(text):
 
 @pytest.mark.parametrize("text", ["", "\n\n", "[]"])
 def test_an_empty_manifest_is_refused(text):
-    assert faults(text) == ["the file: it is empty; a manifest names at least one document"]
+    assert faults(text) == ["the file: The manifest is empty. List at least one document."]
 
 
 def test_missing_and_unknown_fields_are_named():
@@ -95,7 +101,7 @@ def test_missing_and_unknown_fields_are_named():
         ("https://elsewhere.example/x.pdf", "does not belong to the site's portal"),
         ("http://user:secret@127.0.0.1:9/x.pdf", "does not belong to the site's portal"),
         ("http://127.0.0.1:22/x.pdf", "does not belong to the site's portal"),
-        ("file:///etc/passwd", "is not an address that begins with https or http"),
+        ("file:///etc/passwd", "Send an address that begins with https or http."),
         ("http://[::1/x", "is not an address"),
     ],
 )
@@ -106,7 +112,9 @@ def test_addresses_outside_of_the_portal_of_the_site_are_refused(url, why):
 def test_plain_http_is_refused_unless_the_portal_allows_it():
     site = make_site("2002", allow_http=False)
     url = f"{site.portal.base_url}x.pdf"
-    assert faults(line(site_id="2002", url=url)) == ["line 1: url: has to be https"]
+    assert faults(line(site_id="2002", url=url)) == [
+        "line 1: url: Send an address that begins with https. This portal does not permit http."
+    ]
 
 
 def test_a_line_that_is_not_an_object_is_named():
@@ -116,7 +124,7 @@ def test_a_line_that_is_not_an_object_is_named():
 def test_an_unknown_type_and_an_invalid_sha256_are_named():
     found = faults(line(document_type="passport", sha256="XYZ"))
     assert found == ["line 1: sha256: Send 64 lower-case hexadecimal digits."]
-    assert "'passport' is not a type" in faults(line(document_type="passport"))[0]
+    assert "'passport' is not a document type." in faults(line(document_type="passport"))[0]
 
 
 DECLARED = {"language": "fr", "person": {"name": "Ana Ruiz", "role": "Pharmacist"}, "version": "3"}

@@ -154,7 +154,7 @@ def test_the_files_of_a_folder_are_registered_under_their_stems(tmp_path):
 def test_an_empty_folder_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     submission = Submission(registration.BatchSource.FOLDER, Actor("system:tests", "ops"))
-    with pytest.raises(manifest.SubmissionRefused, match="holds no file"):
+    with pytest.raises(manifest.SubmissionRefused, match="There is no file in the folder"):
         registration.register_folder(tmp_path / "empty", make_site(), submission)
 
 
