@@ -72,7 +72,7 @@ def release_lease(chunk: Chunk, *, by: Actor) -> bool:
             subject=f"chunk:{chunk.pk}",
             by=by,
             site=chunk.site.site_id,
-            logged=chunk.batch.log_facts(),
+            logged=chunk.log_facts(),
             **chunk.batch.entry_facts(),
             detail={
                 "lease_owner": chunk.lease_owner,

@@ -16,6 +16,7 @@ from django_q.models import OrmQ
 from django_q.signing import SignedPackage
 from structlog.contextvars import bound_contextvars, get_contextvars
 
+from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
 from config.logs import KEYS
 from ingestion.core.breaker import BreakerSettings
@@ -23,17 +24,18 @@ from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import RequestOutcome
 from ingestion.core.retry import RetryRules
 from ingestion.dispatch import portal_limit_rows
+from ingestion.dispatch.recovery import release_lease
 from ingestion.dispatch.shift import work_shift
 from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.dispatch.traces import open_traces
 from ingestion.intake.admission import AtCapacity
 from ingestion.intake.manifest import SubmissionRefused
-from ingestion.models import Document, PortalLimitState
+from ingestion.models import Chunk, Document, PortalLimitState
 from samples.documents import make_sample
 from samples.portal import SamplePortal, SiteLimit, read_limits
 from sites.models import Portal, Site, TokenScope
 from tests.api.conftest import Program, make_token
-from tests.factories import make_batch, make_site
+from tests.factories import make_batch, make_leased, make_site
 from tests.ingestion.hosts import environment, eventually, worker_host
 from tests.ingestion.otlp_receiver import attributes_of, otlp_receiver
 from tests.ingestion.whole_batches import is_completed
@@ -223,6 +225,24 @@ def test_lines_about_a_portal_have_the_ids_of_their_own_batch_and_not_of_another
     assert CORRELATION_ID not in {
         line["correlation_id"] for line in log.read_lines("portal.postponed", "portal.waited")
     }
+
+
+def test_the_line_of_a_released_lease_names_study_site_batch_and_attempt(log):
+    chunk, _ = make_leased(1)
+    Chunk.objects.update(lease_expires_at=timezone.now() - datetime.timedelta(minutes=1))
+    chunk.refresh_from_db()
+    assert release_lease(chunk, by=Actor("user:7", "staff"))
+    [line] = log.read_lines("chunk.released")
+    assert (
+        line.items()
+        >= {
+            "correlation_id": str(chunk.batch.correlation_id or chunk.batch.reference),
+            "study": chunk.site.study.protocol_number,
+            "site": chunk.site.site_id,
+            "batch": chunk.batch.reference,
+            "attempt": chunk.attempts,
+        }.items()
+    )
 
 
 def test_steps_that_are_given_up_together_are_logged_in_the_name_of_no_document():
