@@ -395,7 +395,7 @@ PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 # Wakeups reach the workers through the database, or through Redis if REDIS_URL is set. Both are
 # equally safe.
 REDIS_URL = env.str("REDIS_URL", default="")
-# Without Redis, idle workers are notified of a wakeup. Otherwise they find it when they poll.
+# Waiting workers are notified of a wakeup by the database. Otherwise they find it when they poll.
 WAKEUP_NOTIFICATIONS = env.bool("WAKEUP_NOTIFICATIONS", default=True)
 Q_CLUSTER = {
     "name": "siteledger",

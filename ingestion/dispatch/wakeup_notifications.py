@@ -1,4 +1,4 @@
-"""Notifies idle clusters at once that a wakeup was sent through the database.
+"""Notifies waiting clusters at once, through the database, that a wakeup was sent.
 
 Without a notification, a cluster finds a wakeup when it polls next (`Q_CLUSTER["poll"]`). So a lost
 notification delays work by one poll at most, and every failure here is only written to the log.
@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from django.conf import settings
-from django.db import connections, transaction
-from django_q.conf import Conf
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +50,7 @@ class ChannelListener:
 
     def wait(self, seconds: float) -> bool:
         """Wait for a notification. Django replaces the connection from time to time."""
-        connection = connections[Conf.ORM]
+        connection = connections[DEFAULT_DB_ALIAS]
         connection.ensure_connection()
         if self._listening is not connection.connection:
             with connection.cursor() as cursor:
@@ -116,13 +115,13 @@ class ClusterListener:
 def notify_clusters() -> None:
     """Notify all clusters when the current transaction has been committed."""
     if settings.WAKEUP_NOTIFICATIONS:
-        transaction.on_commit(_notify_now, using=Conf.ORM, robust=True)
+        transaction.on_commit(_notify_now, using=DEFAULT_DB_ALIAS, robust=True)
 
 
 def _notify_now() -> None:
     try:
         if _is_postgresql():
-            with connections[Conf.ORM].cursor() as cursor:
+            with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
                 cursor.execute(f"NOTIFY {CHANNEL}")
         else:
             _write_to_pipes()
@@ -156,9 +155,9 @@ def _write_to_pipe(pipe: Path) -> None:
 
 
 def _get_folder() -> Path:
-    name = Path(connections[Conf.ORM].settings_dict["NAME"])
+    name = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
     return name.with_name(name.name + FOLDER_SUFFIX)
 
 
 def _is_postgresql() -> bool:
-    return connections[Conf.ORM].vendor == "postgresql"
+    return connections[DEFAULT_DB_ALIAS].vendor == "postgresql"

@@ -62,7 +62,20 @@ class DatabaseBroker(ORM):  # type: ignore[misc] # django-q2 has no types
 
 
 class RedisBroker(Redis):  # type: ignore[misc] # see above
-    """Keeps tasks in a list of Redis."""
+    """Keeps tasks in a list of Redis, which an idle cluster waits for.
+
+    A full cluster is notified of new tasks by the database: a worker may be idle again by then.
+    """
+
+    def __init__(self, list_key: str | None = None) -> None:
+        super().__init__(list_key=list_key or Conf.CLUSTER_NAME)
+        self._listener = wakeup_notifications.ClusterListener()
+
+    def enqueue(self, task: str) -> Any:
+        """Append the task to the list, and notify the clusters. Returns the length of the list."""
+        length = super().enqueue(task)
+        wakeup_notifications.notify_clusters()
+        return length
 
     def dequeue(self) -> Tasks | None:
         """Take the oldest task, or wait for one. A later host looks for what earlier ones left."""
@@ -70,10 +83,12 @@ class RedisBroker(Redis):  # type: ignore[misc] # see above
         if not wait:
             taken: Tasks | None = super().dequeue()
             return taken
-        time.sleep(min(wait, Conf.POLL))
-        if wait == math.inf or not (task := self.connection.lpop(self.list_key)):
+        if wait == math.inf:
+            self._listener.wait(Conf.POLL)
             return None
-        return [(None, task)]
+        time.sleep(min(wait, Conf.POLL))
+        task = self.connection.lpop(self.list_key)
+        return [(None, task)] if task else None
 
 
 def _compute_wait() -> float:

@@ -3,6 +3,7 @@
 A wait whose notification was lost would last LONG seconds, and its result would be false.
 """
 
+import math
 import os
 import shutil
 import threading
@@ -16,8 +17,10 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from ingestion.dispatch import wakeup, wakeup_notifications
-from ingestion.dispatch.processes.wakeup_broker import DatabaseBroker
+from ingestion.dispatch.processes import wakeup_broker
+from ingestion.dispatch.processes.wakeup_broker import DatabaseBroker, RedisBroker
 from ingestion.dispatch.wakeup_notifications import ClusterListener
+from tests.ingestion.brokers import redis_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG = 600.0  # seconds
@@ -70,6 +73,23 @@ def test_a_wakeup_ends_the_wait_of_an_idle_cluster(listener):
     sender = in_a_thread(wakeup.wake_worker)
     assert listener.wait(LONG)
     sender.join()
+
+
+def test_a_wakeup_through_redis_ends_the_wait_of_a_full_cluster(monkeypatch, settings, listen):
+    with redis_server() as url:
+        settings.REDIS_URL = url
+        monkeypatch.setattr(Conf, "BROKER_CLASS", f"{RedisBroker.__module__}.RedisBroker")
+        monkeypatch.setattr(Conf, "ORM", None)
+        monkeypatch.setattr(Conf, "REDIS", url)
+        monkeypatch.setattr(Conf, "POLL", LONG)
+        monkeypatch.setattr(wakeup_broker, "_compute_wait", lambda: math.inf)
+        broker = RedisBroker()
+        broker._listener = listen()
+        sender = in_a_thread(wakeup.wake_worker)
+        assert broker.dequeue() is None
+        sender.join()
+        monkeypatch.setattr(wakeup_broker, "_compute_wait", lambda: 0.0)
+        assert broker.dequeue(), "the task is left for when a worker is idle"
 
 
 def test_a_wakeup_between_two_waits_is_not_lost(listener):
