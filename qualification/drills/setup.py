@@ -39,12 +39,10 @@ def run_sample_portal(
     sites: int = len(SITES),
     has_scans: bool = False,
     limit: SiteLimit = UNLIMITED,
-    announced_burst: int = 0,
 ) -> Iterator[tuple[SamplePortal, FixedCorpus]]:
     """Load the sites of the first `documents` documents, and serve these without faults.
 
-    The portal enforces `limit`. `announced_burst` is the burst in the row of the portal, if it is
-    to differ from the enforced one.
+    The portals announce `limit`, and enforce it.
     """
     port = find_free_port()  # The addresses of the documents contain it.
     samples = folder / "samples"
@@ -56,10 +54,7 @@ def run_sample_portal(
         has_scans=has_scans,
     )
     for site in corpus.sites:
-        site["portal"] |= {
-            "rate_per_second": limit.rate_per_second,
-            "burst": announced_burst or limit.burst,
-        }
+        site["portal"] |= {"rate_per_second": limit.rate_per_second, "burst": limit.burst}
     (samples / "sites.json").write_text(json.dumps(corpus.sites))
     call_command("load_sites", str(samples / "sites.json"), verbosity=0)
     limits = {site["site_id"]: limit for site in corpus.sites}
