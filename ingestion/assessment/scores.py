@@ -257,10 +257,13 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
     """Return whether a value is the printed one, as the documents of its field are compared.
 
     A number is right with or without the caption before it, as in "IRB # 150692". An institution is
-    right if its distinctive words are. A title is right with or without its subtitle.
+    right if its distinctive words are. A title is right with or without its subtitle, and a version
+    with or without "v".
     """
     if is_same_value(read, printed, is_name=kind == "name"):
         return True
+    if name in _VERSIONS:
+        return bool(re.search(r"\d", printed)) and names.is_same_version(read, printed)
     if kind == "number":
         bare = _CAPTION_OF_NUMBER.sub("", printed)
         return fuzzy_phrases.strip_punctuation(read) == fuzzy_phrases.strip_punctuation(bare)
@@ -279,6 +282,7 @@ _CAPTION_OF_NUMBER = re.compile(r"^(?:[A-Z][A-Za-z]*\s?)+(?:#|No\.?|Number)?[\s:
 _DEGREE_AT_END = re.compile(r"(?i),\s*(?:d\.?o|m\.?a|b\.?a)\W*$")  # each is a surname, too
 _BRACKETS_AT_END = re.compile(r"\s*\([^()]*\)$")  # with the subject of a degree
 _INSTITUTIONS = frozenset({"irb_name", "institution", "lab_name"})
+_VERSIONS = frozenset({"version", "protocol_version"})
 
 
 def _has_surname_first(name: str) -> bool:

@@ -44,6 +44,12 @@ LIGATURE = re.compile(
 NONCHARACTER = re.compile("\ufffe")
 # Text in which positions differ from pdfium's: a character is missing, or takes two UTF-16 units.
 MISALIGNED = re.compile("[\0\ud800-\udfff]")
+JOINT = "\0"  # in the place of a space inside a word; `clean_text` removes it
+MAX_SHORT_SHARE = 0.4  # of words with one or two letters; of real texts, at most 0.31 were seen
+MAX_SHORT_WORD = 2  # letters
+MIN_WORDS = 30  # of a page whose words are examined for spaces inside them
+MIN_SPACES_SHARE = 0.2  # of the spaces that the file has, and of those that pdfium inserts
+MAX_GAP_IN_WORD = 0.5  # of the type size
 
 
 class LocatedWords(NamedTuple):
@@ -229,7 +235,7 @@ def read_raw_text(layer: pypdfium2.PdfTextPage) -> str:
     """Return one character for each of pdfium's, so that pdfium's indexes are valid in the text.
 
     All characters are fetched at once unless one is missing or takes two UTF-16 units, as an
-    emoji does. Otherwise they are fetched one by one.
+    emoji does. Otherwise they are fetched one by one. Spaces inside of words become JOINT.
     """
     count = max(layer.count_chars(), 0)
     units = (c_ushort * (2 * count + 2))()  # enough if each character takes two units
@@ -238,6 +244,30 @@ def read_raw_text(layer: pypdfium2.PdfTextPage) -> str:
     if MISALIGNED.search(text):
         return "".join(chr(pdfium.FPDFText_GetUnicode(layer, index)) for index in range(count))
     # The two functions differ in one character, which stands for a hyphen at the end of a line.
-    return NONCHARACTER.sub(
+    text = NONCHARACTER.sub(
         lambda match: chr(pdfium.FPDFText_GetUnicode(layer, match.start())), text
     )
+    words = text.split()
+    short = sum(len(word) <= MAX_SHORT_WORD for word in words)
+    is_broken = len(words) >= MIN_WORDS and short > MAX_SHORT_SHARE * len(words)
+    return _join_broken_words(layer, text) if is_broken else text
+
+
+def _join_broken_words(layer: pypdfium2.PdfTextPage, text: str) -> str:
+    """Return the text of a page without the spaces that pdfium inserted into words.
+
+    pdfium inserts a space where two letters stand far apart. If the widths of a font are wrong, it
+    does so inside of words ("Consent For m"). The file has the spaces between words itself then.
+    """
+    spaces = [place for place, sign in enumerate(text) if sign == " "]
+    inserted = [place for place in spaces if pdfium.FPDFText_IsGenerated(layer, place) == 1]
+    if not MIN_SPACES_SHARE <= len(inserted) / max(len(spaces), 1) <= 1 - MIN_SPACES_SHARE:
+        return text
+    signs = list(text)
+    for place in inserted:
+        if 0 < place < len(text) - 1:
+            before, after = (layer.get_charbox(place + step) for step in (-1, 1))
+            size = pdfium.FPDFText_GetFontSize(layer, place - 1)
+            if after[0] - before[2] < MAX_GAP_IN_WORD * size:
+                signs[place] = JOINT
+    return "".join(signs)

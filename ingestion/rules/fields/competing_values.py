@@ -23,7 +23,7 @@ from ingestion.rules.fields.searches.number_searches import search_reference_num
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.searches.table_searches import search_reference_cells
 from ingestion.rules.fields.searches.text_searches import search_dates_by_role, search_investigators
-from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
+from ingestion.rules.fields.values import SCAN_SOURCES
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
 _LEADING = re.compile(r"(?i)\b(?:principal|chief|lead|responsible|PI)\b")
@@ -44,27 +44,25 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         _prefer_lead(document, spec, found)
         _doubt_beside_addressee(document, spec, found)
     for key, each in found.items():
-        if document.is_outdated(spec, each.value):
+        longer = [
+            other.value.value[len(each.value.value) :]
+            for other in found.values()
+            if other.value.value.startswith(each.value.value) and other is not each
+        ]
+        # On a scan, the last word may have lost letters here.
+        is_cut = each.value.source in SCAN_SOURCES and any(rest[:1].isalnum() for rest in longer)
+        if document.is_outdated(spec, each.value) or is_cut:
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
-        elif document.is_doubtful(spec, each.value) or _is_longer_elsewhere(
-            spec, each.value, found.values()
-        ):
+        elif document.is_doubtful(spec, each.value) or (spec.is_title and _lack_acronym(longer)):
             found[key] = each.with_best_way()
 
 
-def _is_longer_elsewhere(spec: FieldSpec, value: FieldValue, found: Iterable[FoundValue]) -> bool:
+def _lack_acronym(longer: Iterable[str]) -> bool:
     """Return whether a title has a part in brackets at another place, as an acronym of the study.
 
-    On a scan, also whether the last word of a value has more letters at another place.
+    `longer` are the rests of longer titles.
     """
-    longer = [
-        other.value.value[len(value.value) :]
-        for other in found
-        if other.value.value.startswith(value.value) and other.value.value != value.value
-    ]
-    if spec.is_title:
-        return any(rest.startswith(" (") and rest.endswith(")") for rest in longer)
-    return value.source in SCAN_SOURCES and any(rest[0].isalnum() for rest in longer)
+    return any(rest.startswith(" (") and rest.endswith(")") for rest in longer)
 
 
 def _prefer_beginning(

@@ -23,7 +23,11 @@ def shorten(title: str, by_place: Sequence[str]) -> str:
 
 
 def end_at_paragraph(title: str, lines: Sequence[TextLine], gap: float) -> str:
-    """Return a title up to the end of its paragraph, which only the places of its lines show."""
+    """Return a title up to the end of its paragraph, which only the places of its lines show.
+
+    Another place may have only its first words.
+    """
+    found = []
     for at, line in enumerate(lines):
         start = line.text.find(title[:_SEARCHED_LENGTH])
         if start < 0 or not title.startswith(f"{line.text[start:]} "):
@@ -35,8 +39,8 @@ def end_at_paragraph(title: str, lines: Sequence[TextLine], gap: float) -> str:
             if not title.startswith(f"{whole} {below}"):
                 break
             whole = f"{whole} {below}"
-        return whole
-    return title
+        found.append(whole)
+    return max(found, key=len, default=title)
 
 
 def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:

@@ -81,8 +81,12 @@ _QUOTED = re.compile(
     r"[\u201c\u201e\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{8,260})[\u201c\u201d\"\u00bb]"
     r"|(?<!\w)[\u2018'](?P<single>[^\u2018\n][^\u2018]{12,260}?)[\u2019'](?![\w])"
 )
-# The rest of a title that begins with a quotation, as in '"Who cares?" Moral distress in nurses'.
-_TITLE_BEHIND = re.compile(r":?\s(?:(?-i:[^\W\d_a-z])[\w'\u2019-]*)(?:\s[\w'\u2019-]+){2}")
+# The rest of a title that begins with a quotation, as in '"Who cares?" Moral distress in nurses'
+# and 'The "Walk On" (WON) Trial: Exercise after stroke'.
+_TITLE_BEHIND = re.compile(
+    r":?\s(?:\([^()]{2,12}\)\s)?(?:(?-i:[^\W\d_a-z])[\w'\u2019-]*)(?::?\s[\w'\u2019-]+){2}"
+)
+_ARTICLE = re.compile(r"(?:(?:The|An?)\s)?")
 _NAMED = re.compile(
     rf"(?i)(?:\b{STUDY_WORD}\b(?:[^.]|\bno\.){{0,60}}"
     r"|\b(?:review|request|application|submission|renewal) (?:of|for)\b[^.]{0,40}"
@@ -364,7 +368,10 @@ def clean(text: str) -> str:
     is_part = False
     if quoted := _QUOTED.search(plain):
         inner = quoted["double"] or quoted["single"]
-        is_part = not quoted.start() and bool(_TITLE_BEHIND.match(plain[quoted.end() :]))
+        is_part = bool(
+            _ARTICLE.fullmatch(plain[: quoted.start()])
+            and _TITLE_BEHIND.match(plain[quoted.end() :])
+        )
         if len(inner.split()) >= _MIN_WORDS and quoted.start() < len(plain) / 2 and not is_part:
             plain = inner
     shorter = _BEFORE_TITLE.sub("", plain)

@@ -115,6 +115,14 @@ def test_values_are_exact_missing_or_wrong_and_only_a_sure_one_is_wrong_without_
     ]
 
 
+@pytest.mark.parametrize(("printed", "exact"), [("v2", 1), ("2.0", 1), ("2.1", 0), ("draft", 0)])
+def test_a_version_is_compared_as_in_checks(printed, exact):
+    files = truth({"file": "a", "type": "informed-consent-form", "values": {"version": printed}})
+    fields = [read("version", "2")]
+    totals = compare_with_truth({"a": result(found("informed-consent-form", fields=fields))}, files)
+    assert totals.values_exact == exact
+
+
 @pytest.mark.parametrize(
     ("read_value", "printed", "is_same"),
     [

@@ -94,23 +94,38 @@ def find_titles_beside_heading(
     It is in the line of the heading, or in the lines of a larger or bold type next to it.
     """
     head = [line for line in lines if line.box.top < HEAD_SHARE * page.height]
-    for at, line in enumerate(head):
-        if not _CONSENT_HEADING.search(line.text) or len(line.text.split()) > _MAX_HEADING_WORDS:
-            continue
-        rest = _CONSENT_WORDS_AROUND.sub("", line.text).strip(' \u2013:-\u201c\u201d"')
-        is_changed = rest != line.text.strip() and len(rest.split()) > 1
-        if is_changed and not INSTITUTION.match(rest) and not _NO_TITLE_OF_FORM.search(rest):
-            yield value_of_line(page, line.words, spec, rest)
-        gap = line_gap(lines)
-        for near in _lines_of_title(head, at, body_size(lines), gap):
-            if len(near) == 1:
-                near = _with_lines_below(near[0], head, gap)  # noqa: PLW2901 - wrapped
-            text = " ".join(each.text.strip() for each in near)
-            yield value_of_line(page, near[0].words, spec, _STUDY_WORDS.sub("", text))
-        return
-    for line in head[:1] if _INVITES.search(page.text) else ():
+    headings = [
+        at
+        for at, line in enumerate(head)
+        if _CONSENT_HEADING.search(line.text) and len(line.text.split()) <= _MAX_HEADING_WORDS
+    ]
+    for at in headings:
+        titles = list(_titles_at_heading(page, head, at, lines, spec))
+        yield from titles
+        if titles:  # Otherwise it may be the running head of a page that was printed.
+            return
+    for line in head[:1] if not headings and _INVITES.search(page.text) else ():
         if _is_title(line.text) and is_in_title_case([line]):
             yield value_of_line(page, line.words, spec, line.text.strip())
+
+
+def _titles_at_heading(
+    page: PageReading,
+    head: Sequence[TextLine],
+    at: int,
+    lines: Sequence[TextLine],
+    spec: FieldSpec,
+) -> Iterator[FieldValue]:
+    """Yield the titles in line `at` of the head, which has the heading of a form, and beside it."""
+    line, gap = head[at], line_gap(lines)
+    rest = _CONSENT_WORDS_AROUND.sub("", line.text).strip(' \u2013:-\u201c\u201d"')
+    is_changed = rest != line.text.strip() and len(rest.split()) > 1
+    if is_changed and not INSTITUTION.match(rest) and not _NO_TITLE_OF_FORM.search(rest):
+        yield value_of_line(page, line.words, spec, rest)
+    for near in _lines_of_title(head, at, body_size(lines), gap):
+        whole = _with_lines_below(near[0], head, gap) if len(near) == 1 else near
+        text = " ".join(each.text.strip() for each in whole)
+        yield value_of_line(page, whole[0].words, spec, _STUDY_WORDS.sub("", text))
 
 
 def find_subject_titles(

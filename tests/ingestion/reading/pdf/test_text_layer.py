@@ -1,7 +1,10 @@
+import io
+
 import pikepdf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.reading.pdf.text_layer import clean_text, measure_unreadable_share
 from ingestion.reading.results import TextSource
@@ -36,6 +39,42 @@ def test_a_word_has_the_box_where_it_was_drawn(tmp_path):
     assert box.left == pytest.approx(left, abs=1)
     assert box.top < baseline <= box.bottom < baseline + 4
     assert 45 < box.right - box.left < 60
+
+
+SENTENCE = "Our questions have been answered by the researchers of Northfield University today "
+
+
+def draw_in_pieces(sentence, *, gap, inside=True):
+    """Return a PDF of a sentence, with a gap in points after each second letter of its words.
+
+    So a font is drawn whose widths are wrong. Without `inside`, the gaps are between the words, and
+    the file has no spaces.
+    """
+    output = io.BytesIO()
+    page = Canvas(output, pagesize=(612, 792))
+    page.setFont("Helvetica", 11)
+    for line in range(6):
+        left = 60.0
+        for word in sentence.split():
+            cut = [word[at : at + 2] for at in range(0, len(word), 2)] if inside else [word]
+            *pieces, last = cut
+            for piece in (*pieces, f"{last} " if inside else last):
+                page.drawString(left, 700 - 20 * line, piece)
+                left += page.stringWidth(piece) + (gap if piece in pieces or not inside else 0)
+    page.save()
+    return output.getvalue()
+
+
+def test_a_font_with_wrong_widths_does_not_divide_words(tmp_path):
+    page = read(save(tmp_path, draw_in_pieces(SENTENCE, gap=2.5))).pages[0]
+    assert page.text.splitlines()[0].strip() == SENTENCE.strip()
+    assert [each.text for each in page.words][: len(SENTENCE.split())] == SENTENCE.split()
+
+
+def test_short_words_without_spaces_in_the_file_stay_words(tmp_path):
+    words = "we do as it is to be on my or by an if so he"
+    page = read(save(tmp_path, draw_in_pieces(words, gap=3.0, inside=False))).pages[0]
+    assert page.text.splitlines()[0] == words
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])

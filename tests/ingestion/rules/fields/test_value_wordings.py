@@ -5,6 +5,7 @@ from datetime import date
 
 import pytest
 
+from ingestion.reading.results import TextSource
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.broken_words import join_broken_words
 from ingestion.rules.fields.course_names import in_sentence
@@ -17,8 +18,8 @@ from tests.ingestion.rules.pages import make_page, make_reading
 HEAD = ["Northfield University", "Research Ethics Committee", ""]
 
 
-def read(slug, *lines):
-    values = read_fields(make_reading(make_page(*lines)), TYPES[slug])
+def read(slug, *lines, **page):
+    values = read_fields(make_reading(make_page(*lines, **page)), TYPES[slug])
     return {value.name: value for value in values}
 
 
@@ -904,3 +905,48 @@ def test_a_numeric_date_of_two_readings_competes_with_the_date_of_the_letter():
         "On 11/8/2022 the Board reviewed the new study and asks for changes.",
     )
     assert not values["decision_date"].is_sure
+
+
+# Titles that are printed twice, and words that a scan cuts
+
+
+def test_a_title_is_found_below_the_heading_of_a_form_that_was_printed_from_a_browser():
+    values = read(
+        "informed-consent-form",
+        "Adult Consent Online",
+        "",
+        "NORTHFIELD UNIVERSITY",
+        "",
+        "Adult Consent Form (Online)",
+        "Memory and Music in Children and Adults",
+        "CPHS# 2026-08-5546",
+        "",
+        "You are being asked to participate in a research study.",
+    )
+    assert values["title"].value == "Memory and Music in Children and Adults"
+
+
+def test_a_title_that_begins_with_a_quoted_name_is_read_up_to_its_end():
+    title = 'The "Walk On" (WON) Trial: Exercise after a first stroke in rural regions of the north'
+    values = read(
+        "informed-consent-form",
+        'Consent to participate: The "Walk On" (WON)',
+        "Trial",
+        "",
+        f"Project Title: {title}",
+        "Sponsor: Northfield University",
+    )
+    assert values["title"].value == title
+
+
+def test_of_two_writings_on_a_scan_the_one_whose_last_word_is_whole_is_read():
+    values = read(
+        "irb-approval",
+        "FAHS Research Ethics Committee, DI",
+        "",
+        "The FAHS Research Ethics Committee, DIU is pleased to inform you that it has approved",
+        source=TextSource.OCR,
+        confidence=95.0,
+    )
+    assert values["irb_name"].value == "FAHS Research Ethics Committee, DIU"
+    assert not values["irb_name"].is_sure
