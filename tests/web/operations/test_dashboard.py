@@ -121,7 +121,7 @@ def test_a_portal_that_does_not_respond_is_listed_with_its_next_attempt(ops, hos
     page = text(ops.get(PAGE))
     assert "Not responding" in page
     assert "asked again with the next document" in page
-    assert "next attempt" not in page
+    assert "The next attempt" not in page
 
 
 def test_problems_of_the_settings_are_shown_with_advice(ops, host, settings):

@@ -79,5 +79,5 @@ def test_the_dashboard_names_the_source_that_is_used_instead(as_role, site, port
     stop(mirror)
     page = text(operations.get("/admin/ops/"))
     assert "Sites are asked to upload" in page
-    assert f"Mirror of {portal.key}" in page
+    assert f"It is a mirror of {portal.key}." in page
     assert describe_source(site).kind is SiteSourceKind.UPLOAD
