@@ -159,7 +159,7 @@ def cancel_job(request: ApiRequest, response: HttpResponse, number: Path[Number]
 
 @router.get(
     "/{number}/file",
-    response=make_responses(None, errors=(404,)),
+    response=make_responses(None, errors=(404, 409)),
     auth=Bearer(TokenScope.JOBS),
     summary="Download the file that a job wrote: an export, or the result of an assessment",
     openapi_extra={
@@ -173,11 +173,18 @@ def cancel_job(request: ApiRequest, response: HttpResponse, number: Path[Number]
     },
 )
 def job_file(request: ApiRequest, number: Path[Number]) -> Any:
-    """Return the file of a job. The download of an export is recorded in the ledger."""
+    """Return the file of a job. The download of an export is recorded in the ledger.
+
+    Responds with problem 409 and `Retry-After` (seconds) until the job has ended.
+    """
     user = _get_person(request.auth)
     job = _find_job(user, number)
+    is_readable = job_kinds.can_read_result(job, user)
+    if is_readable and not job.is_final:
+        seconds = _choose_poll_seconds(job_estimates.estimate_job(job))
+        raise Problem(409, "The job has not ended yet.", headers={"Retry-After": str(seconds)})
     path = _find_file(job)
-    if path is None or not job_kinds.can_read_result(job, user):
+    if path is None or not is_readable:
         raise problems.make_not_found_problem("file")
     if job.kind == export_job.KIND:
         export_job.record_download(job, by=request.auth.actor)

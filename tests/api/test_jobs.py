@@ -141,6 +141,15 @@ def test_operations_see_that_an_export_runs_and_not_what_it_selects(affairs, olu
     check_problem(olu.get(f"jobs/{number}/file"), 404)
 
 
+def test_a_job_that_has_not_ended_has_no_file_yet(affairs):
+    number = ask(affairs, "verify").json()["id"]
+    early = affairs.get(f"jobs/{number}/file")
+    assert check_problem(early, 409)["detail"] == "The job has not ended yet."
+    assert int(early["Retry-After"]) >= 1
+    run_all()
+    check_problem(affairs.get(f"jobs/{number}/file"), 404)  # Only its row has the result.
+
+
 @pytest.mark.parametrize(
     ("kind", "parameters", "field"),
     [

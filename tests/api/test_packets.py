@@ -130,7 +130,7 @@ def test_all_faults_of_a_manifest_are_reported_with_line_and_field(
         (5, "doc_id"),
         (6, "filename"),
     ]
-    assert body["errors"][0]["message"].startswith("there is no site '0999'")
+    assert body["errors"][0]["message"].startswith("There is no site '0999' ")
     assert not Batch.objects.exists()
 
 
@@ -295,7 +295,7 @@ def test_a_submission_that_is_larger_than_the_capacity_is_refused(
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     lines = [make_line(site), make_line(site, doc_id="b")]
     body = check_problem(program.submit({"documents": lines}), 422)
-    assert "split it" in body["errors"][0]["message"]
+    assert "Divide the batch" in body["errors"][0]["message"]
 
 
 @pytest.mark.django_db(transaction=True)
