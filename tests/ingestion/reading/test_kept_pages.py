@@ -164,12 +164,7 @@ def test_a_killed_scan_of_200_pages_repeats_at_most_two_per_cent_of_them(tmp_pat
         return {file.name: file.stat().st_mtime_ns for file in kept.glob("*/*") if not file.suffix}
 
     worker = subprocess.Popen(command, env=environment, start_new_session=True)
-    try:
-        eventually(lambda: worker.poll() is not None or len(list_finished()) >= 66, seconds=600)
-        assert worker.poll() is None, "it has ended by itself"
-    finally:
-        worker.kill()
-        worker.wait()
+    _kill_when(lambda: len(list_finished()) >= 66, worker)
     notes = [file.read_text().split() for file in scratch.glob("*/work-of-*")]
     begun = {number for number, *stage in notes if stage == ["ocr"]}
     eventually(lambda: not _is_any_parser_alive(scratch))
@@ -182,6 +177,15 @@ def test_a_killed_scan_of_200_pages_repeats_at_most_two_per_cent_of_them(tmp_pat
     assert read_again == {str(number) for number in range(1, 201)} - set(finished)
     repeated = begun & read_again
     assert len(repeated) <= 4, "2 % of 200 pages"
+
+
+def _kill_when(is_time, worker):
+    try:
+        eventually(lambda: worker.poll() is not None or is_time(), seconds=600)
+        assert worker.poll() is None, "it has ended by itself"
+    finally:
+        worker.kill()
+        worker.wait()
 
 
 def _is_any_parser_alive(scratch):
