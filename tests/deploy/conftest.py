@@ -222,3 +222,4 @@ def installed(tmp_path_factory):
 def deployment(installed):
     yield installed
     installed.stop_all()
+    installed.access_log.unlink(missing_ok=True)
