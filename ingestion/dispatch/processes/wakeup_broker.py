@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
+from django_q.brokers import Broker
 from django_q.brokers.orm import ORM
 from django_q.brokers.redis_broker import Redis
 from django_q.conf import Conf
@@ -25,18 +26,25 @@ CLOCK_TOLERANCE = timedelta(seconds=5)
 Tasks = list[tuple[Any, Any]]  # keys and payloads
 
 
-class DatabaseBroker(ORM):  # type: ignore[misc] # django-q2 has no types
-    """Keeps tasks in the database, and notifies idle clusters of new ones."""
+class NotifyingBroker(Broker):  # type: ignore[misc] # django-q2 has no types
+    """Notifies waiting clusters of new tasks through the database."""
 
     def __init__(self, list_key: str | None = None) -> None:
         super().__init__(list_key=list_key or Conf.CLUSTER_NAME)
         self._listener = wakeup_notifications.ClusterListener()
 
     def enqueue(self, task: str) -> Any:
-        """Add a row for the task, and notify the clusters. Returns the key of the row."""
-        key = super().enqueue(task)
+        """Store the task, and notify the clusters.
+
+        Returns the key of its row, or the length of the list in Redis.
+        """
+        stored = super().enqueue(task)
         wakeup_notifications.notify_clusters()
-        return key
+        return stored
+
+
+class DatabaseBroker(NotifyingBroker, ORM):  # type: ignore[misc] # see above
+    """Keeps tasks in the database."""
 
     def dequeue(self) -> Tasks:
         """Take the oldest task, and return its key and its payload.
@@ -61,21 +69,11 @@ class DatabaseBroker(ORM):  # type: ignore[misc] # django-q2 has no types
         return [(oldest.pk, oldest.payload)] if is_ours else []
 
 
-class RedisBroker(Redis):  # type: ignore[misc] # see above
-    """Keeps tasks in a list of Redis, which an idle cluster waits for.
+class RedisBroker(NotifyingBroker, Redis):  # type: ignore[misc] # see above
+    """Keeps tasks in a list of Redis, for which an idle cluster waits.
 
-    A full cluster is notified of new tasks by the database: a worker may be idle again by then.
+    A full cluster waits for a notification: a worker may be idle again by then.
     """
-
-    def __init__(self, list_key: str | None = None) -> None:
-        super().__init__(list_key=list_key or Conf.CLUSTER_NAME)
-        self._listener = wakeup_notifications.ClusterListener()
-
-    def enqueue(self, task: str) -> Any:
-        """Append the task to the list, and notify the clusters. Returns the length of the list."""
-        length = super().enqueue(task)
-        wakeup_notifications.notify_clusters()
-        return length
 
     def dequeue(self) -> Tasks | None:
         """Take the oldest task, or wait for one. A later host looks for what earlier ones left."""

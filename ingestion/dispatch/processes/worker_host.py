@@ -16,7 +16,7 @@ from contextlib import suppress
 from types import FrameType
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connection
 
 from audit import background_jobs
 from audit.signing.checkpoint_scheduler import CheckpointScheduler
@@ -40,6 +40,18 @@ from sites.accounts import auditor_access_log, sign_in_log
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
+LOCK_TIMEOUT = "5s"  # of PostgreSQL; SQLite has one of its own
+
+
+def _limit_lock_waits() -> None:
+    """Let a statement of this host fail that waits longer for a lock of another session.
+
+    A worker that froze in a transaction keeps its locks until its host kills it, so no host may
+    wait for them. The connection may be a new one. Raises DatabaseError.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
 
 
 def run_tick(polls: CompletionPolls) -> str:
@@ -138,14 +150,16 @@ class HostProcess:
         try:
             close_old_connections()
             busy, dead = self._session.workers()
-            for worker in dead:
-                _recover_worker(worker)
-                self._session.remove_worker(worker)
-            pending = run_tick(self._polls)
+            # First of all, because the rest may wait for locks that such a worker holds.
             for pid in self._watchdog.find_overdue(busy):
                 logger.error("worker %d has a shift and no heartbeat; it is killed", pid)
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+            _limit_lock_waits()
+            for worker in dead:
+                _recover_worker(worker)
+                self._session.remove_worker(worker)
+            pending = run_tick(self._polls)
             if self._watchdog.is_stuck(pending, busy):
                 self._restart_cluster("no worker takes a wakeup, though one of them is idle")
             self._heartbeat.beat(len(busy))

@@ -7,10 +7,12 @@ databases and both brokers. Redis loses the wakeup that a killed process had tak
 
 import os
 import signal
+import time
 from contextlib import contextmanager
 
 import pytest
 from django.core.files.base import ContentFile
+from django.db import connection
 from django_q.models import Failure, OrmQ
 from django_q.tasks import async_task
 
@@ -166,6 +168,35 @@ def test_a_frozen_worker_is_killed_and_its_work_continues(one_site, submit, sett
     with busy_host(one_site, submit, settings) as (host, _):
         [frozen] = find(host, "worker")
         kill(host, "worker", signal.SIGSTOP)
+        eventually(lambda: not is_running(frozen))
+
+
+@pytest.mark.only_on("postgresql", reason="SQLite has no locks of rows")
+@pytest.mark.slow
+def test_a_worker_that_froze_in_a_transaction_is_killed(one_site, submit, settings):
+    """It holds the locks of its rows, for which the host must not wait for ever."""
+
+    def is_in_transaction():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_locks WHERE mode = 'RowExclusiveLock' AND pid <> %s",
+                           [own])  # fmt: skip
+            return cursor.fetchone() is not None
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        [own] = cursor.fetchone()
+    with busy_host(one_site, submit, settings) as (host, _):
+        [frozen] = find(host, "worker")
+
+        def freeze():
+            os.kill(frozen, signal.SIGSTOP)
+            time.sleep(0.05)  # in which the server ends the statement that it was executing
+            if is_in_transaction():
+                return True
+            os.kill(frozen, signal.SIGCONT)
+            return False
+
+        eventually(freeze)
         eventually(lambda: not is_running(frozen))
 
 
