@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.date_roles import DateRole
+from ingestion.rules.fields.date_words import DateRole
 from ingestion.rules.fields.persons.names import (
     is_same_person,
     may_be_same_person,

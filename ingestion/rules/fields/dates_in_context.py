@@ -11,7 +11,8 @@ from typing import NamedTuple
 from ingestion.reading.results import Box, PageReading
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.date_roles import DateRole, find_roles, role_of_caption
+from ingestion.rules.fields.date_roles import find_roles
+from ingestion.rules.fields.date_words import DateRole, role_of_caption
 from ingestion.rules.fields.dates import WrittenDate, find_dates
 from ingestion.rules.fields.text_lines import TextLine, captions_of, find_caption_below
 from ingestion.rules.fields.values import (

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import course_names, dates, study_titles
+from ingestion.rules.fields import course_names, dates
 from ingestion.rules.fields.broken_words import join_broken_words
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
 from ingestion.rules.fields.competing_values import doubt_values
@@ -25,6 +25,7 @@ from ingestion.rules.fields.searches.head_searches import search_letter_head
 from ingestion.rules.fields.searches.list_searches import read_list
 from ingestion.rules.fields.searches.searched_document import LIST_KINDS, SearchedDocument
 from ingestion.rules.fields.superseded_cells import without_superseded_cells
+from ingestion.rules.fields.titles import title_texts
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
 _AT_CAPTION = frozenset({Way.PLACE, Way.TEXT, Way.FORM})
@@ -177,7 +178,7 @@ def _has_agreed(
 
 def _without_decoration(found: FoundValue) -> FoundValue:
     """Return a title without quotation marks, and without the number of the study before it."""
-    plain = study_titles.clean(found.value.value)
+    plain = title_texts.clean(found.value.value)
     return replace(found, value=replace(found.value, value=plain)) if plain else found
 
 
@@ -192,7 +193,7 @@ def _clean_results(results: Iterable[FoundValue], spec: FieldSpec) -> Iterable[F
         return (
             _without_decoration(each)
             for each in results
-            if each.ways & _AT_CAPTION or not study_titles.names_institution_only(each.value.value)
+            if each.ways & _AT_CAPTION or not title_texts.names_institution_only(each.value.value)
         )
     if spec.is_institution:
         return (each for each in results if names.may_be_institution(each.value.value))

@@ -12,8 +12,9 @@ from itertools import islice
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, study_titles
+from ingestion.rules.fields import geometry
 from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.titles import title_lines
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,
@@ -67,7 +68,7 @@ def values_after_caption(
         parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan) if rest else None
         if parsed is not None:
             value = (
-                study_titles.continue_title(parsed.value, following.split("\n"))
+                title_lines.continue_title(parsed.value, following.split("\n"))
                 if spec.wraps
                 else parsed.value
             )

@@ -14,7 +14,7 @@ from ingestion.reading.results import Box, DocumentReading, PageReading, TextSou
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import dates, geometry, list_fields
-from ingestion.rules.fields.date_roles import DateRole, role_of_caption
+from ingestion.rules.fields.date_words import DateRole, role_of_caption
 from ingestion.rules.fields.persons import person_names
 
 FORM_SOURCE = "acroform"  # the source of a value of a form field; others have their page's source

@@ -10,7 +10,7 @@ from itertools import pairwise, takewhile
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import dates, study_titles, title_captions
+from ingestion.rules.fields import dates
 from ingestion.rules.fields.heads.layout import (
     HEAD_SHARE,
     INSTITUTION,
@@ -20,6 +20,7 @@ from ingestion.rules.fields.heads.layout import (
 from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.reference_numbers import RANK_OF_REGISTERS, find_references
 from ingestion.rules.fields.text_lines import TextLine, body_size, is_in_title_case, line_gap
+from ingestion.rules.fields.titles import title_captions, title_lines, title_texts
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
 _MAX_OFF_CENTRE = 24.0  # points, twice the distance of the centres of two centred lines
@@ -150,11 +151,11 @@ def find_subject_titles(
         whole = " ".join(each.text for each in paragraph)
         if len(paragraph) > _MAX_SUBJECT_LINES or not _is_subject(whole):
             continue
-        title = study_titles.clean(_NUMBER_BEFORE_TITLE.sub("", whole))
+        title = title_texts.clean(_NUMBER_BEFORE_TITLE.sub("", whole))
         is_short = len(title.split()) < _MIN_TITLE_WORDS
         if is_short and (len(title.split()) < _MIN_SUBJECT_WORDS or _NO_TITLE_ALONE.search(title)):
             continue
-        if study_titles.is_title_of_subject(title):
+        if title_texts.is_title_of_subject(title):
             yield value_of_line(page, line.words, spec, title)
 
 
@@ -178,7 +179,7 @@ def find_paragraph_titles(
             found.append((paragraph, text))
     if len(found) == 1:
         (paragraph, text), *_ = found
-        yield value_of_line(page, paragraph[0].words, spec, study_titles.clean(text))
+        yield value_of_line(page, paragraph[0].words, spec, title_texts.clean(text))
 
 
 def _may_be_title_alone(text: str) -> bool:
@@ -186,7 +187,7 @@ def _may_be_title_alone(text: str) -> bool:
     return (
         len(text.split()) >= _MIN_TITLE_WORDS
         and _is_subject(text)
-        and study_titles.is_title_of_subject(text)
+        and title_texts.is_title_of_subject(text)
         and not (_NO_TITLE_ALONE.search(text) or INSTITUTION.match(text) or ":" in text)
     )
 
@@ -220,7 +221,7 @@ def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
 def _is_subject(text: str) -> bool:
     """Return whether a paragraph of a letter is no sentence, address, caption or closing."""
     named = text.partition(":")[2].strip()
-    if study_titles.may_be_cut(text) or _ITEM.match(text) or person_names.find_name_line(named):
+    if title_texts.may_be_cut(text) or _ITEM.match(text) or person_names.find_name_line(named):
         return False
     is_sentence = _SENTENCE_START.match(text) or _VERB.search(text) or text.endswith((".", ":"))
     is_other = (
@@ -261,7 +262,7 @@ def _with_lines_below(first: TextLine, lines: Sequence[TextLine], gap: float) ->
     start = next(at for at, each in enumerate(lines) if each is first)
     paragraph = list(_paragraph_at(lines[start : start + _MAX_SUBJECT_LINES], gap))
     below = [each.text for each in paragraph[1:]]
-    whole = study_titles.continue_title(first.text, below)
+    whole = title_lines.continue_title(first.text, below)
     return paragraph if whole == " ".join([first.text, *map(str.strip, below)]) else [first]
 
 
@@ -289,7 +290,7 @@ def _is_paragraph(lines: Sequence[TextLine], gap: float) -> bool:
 
 def _has_text_below(lines: Sequence[TextLine]) -> bool:
     """Return whether the first of some lines is short, and the next one begins the text."""
-    return len(lines) > 1 and study_titles.begins_paragraph(lines[1].text, lines[0].text)
+    return len(lines) > 1 and title_lines.begins_paragraph(lines[1].text, lines[0].text)
 
 
 def _is_in_column(heading: TextLine, lines: Sequence[TextLine]) -> bool:

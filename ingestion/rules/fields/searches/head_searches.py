@@ -9,7 +9,7 @@ from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.date_roles import DateRole
+from ingestion.rules.fields.date_words import DateRole
 from ingestion.rules.fields.dates_in_context import DateInContext
 from ingestion.rules.fields.heads import (
     head_institutions,

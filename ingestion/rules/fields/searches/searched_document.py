@@ -7,13 +7,9 @@ from datetime import date, timedelta
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import course_names, study_titles
+from ingestion.rules.fields import course_names
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.date_roles import (
-    DateRole,
-    is_of_other_event,
-    is_of_other_validity,
-)
+from ingestion.rules.fields.date_words import DateRole, is_of_other_event, is_of_other_validity
 from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.heads.layout import HEAD_SHARE
@@ -21,6 +17,7 @@ from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.persons.person_roles import find_investigators, has_other_role
 from ingestion.rules.fields.slashed_captions import SlashedValue, find_slashed_values
 from ingestion.rules.fields.text_lines import TextLine, split_lines
+from ingestion.rules.fields.titles import title_texts
 from ingestion.rules.fields.values import FieldValue
 
 _OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
@@ -120,7 +117,7 @@ class SearchedDocument:
         """Return whether a value may be another one, or not the whole value, by its own words."""
         if spec.is_title:
             title = value.value
-            return study_titles.may_be_cut(title) or study_titles.begins_with_number(title)
+            return title_texts.may_be_cut(title) or title_texts.begins_with_number(title)
         if spec.line_with:
             return course_names.is_doubtful(value.value)
         if spec.kind == "name" and not spec.alone:

@@ -7,7 +7,7 @@ from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.date_roles import role_of_caption
+from ingestion.rules.fields.date_words import role_of_caption
 from ingestion.rules.fields.searches.found_values import RANK_OF_ROLES, FoundValue
 from ingestion.rules.fields.searches.searched_document import LIST_KINDS, SearchedDocument
 from ingestion.rules.fields.text_lines import captions_of

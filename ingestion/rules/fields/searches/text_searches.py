@@ -11,12 +11,10 @@ from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import (
     course_names,
     geometry,
-    placed_titles,
-    study_titles,
     text_readings,
 )
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.date_roles import (
+from ingestion.rules.fields.date_words import (
     DateRole,
     is_of_other_edition,
     is_of_other_validity,
@@ -40,6 +38,7 @@ from ingestion.rules.fields.searches.found_values import (
 )
 from ingestion.rules.fields.searches.searched_document import MAX_PAGES_WITH_ROLES, SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine, captions_of, line_gap
+from ingestion.rules.fields.titles import placed_titles, title_texts, titles_in_text
 from ingestion.rules.fields.values import find_date, value_at_start, value_of_line
 
 _OTHER_PERSON = re.compile(
@@ -184,7 +183,7 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
     """Yield the titles of studies at captions, behind "Re:" and between quotation marks."""
     for page in document.reading.pages[:_MAX_TITLE_PAGES] if spec.is_title else ():
         lines = page.text.split("\n")
-        at_captions = [*study_titles.titles_at_captions(lines)]
+        at_captions = [*titles_in_text.titles_at_captions(lines)]
         by_place = [*placed_titles.find_titles_by_place(document.lines_of(page))]
         # The places show better than the order of the text where a title ends.
         at_captions = [placed_titles.shorten(title, by_place) for title in at_captions]
@@ -194,11 +193,11 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
             (
                 (at_captions, Way.TEXT),
                 (by_place if not at_captions else [], Way.PLACE),
-                (study_titles.quoted_titles(page.text), Way.SENTENCE),
-                (study_titles.titles_of_subjects(lines), Way.SENTENCE),
-                (study_titles.titles_in_sentences(page.text), Way.SENTENCE),
-                (study_titles.titles_without_sign(lines), Way.SENTENCE),
-                (study_titles.short_titles(printed) if not at_captions else [], Way.SENTENCE),
+                (titles_in_text.quoted_titles(page.text), Way.SENTENCE),
+                (titles_in_text.titles_of_subjects(lines), Way.SENTENCE),
+                (titles_in_text.titles_in_sentences(page.text), Way.SENTENCE),
+                (titles_in_text.titles_without_sign(lines), Way.SENTENCE),
+                (titles_in_text.short_titles(printed) if not at_captions else [], Way.SENTENCE),
             ),
             _RANK_OF_TITLES,
         ):
@@ -207,7 +206,7 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
                 ways = {way}
                 if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in placed:
                     ways.add(Way.PLACE)
-                elif way is Way.PLACE and study_titles.follows_caption(page.text, title):
+                elif way is Way.PLACE and title_texts.follows_caption(page.text, title):
                     ways.add(Way.TEXT)
                 value = text_readings.value_of_text(page, spec, title)
                 yield FoundValue(value, frozenset(ways), rank)

@@ -9,7 +9,8 @@ from ingestion.reading.results import TextSource
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.broken_words import join_broken_words
 from ingestion.rules.fields.course_names import in_sentence
-from ingestion.rules.fields.date_roles import DateRole, find_roles
+from ingestion.rules.fields.date_roles import find_roles
+from ingestion.rules.fields.date_words import DateRole
 from ingestion.rules.fields.extraction import read_fields
 from ingestion.rules.fields.persons.names import is_same_person
 from ingestion.rules.fields.persons.person_names import find_name_line

@@ -5,13 +5,14 @@ from datetime import date
 import pytest
 
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.date_roles import DateRole, find_roles
+from ingestion.rules.fields.date_roles import find_roles
+from ingestion.rules.fields.date_words import DateRole
 from ingestion.rules.fields.extraction import read_fields
 from ingestion.rules.fields.persons.person_roles import find_investigators
 from ingestion.rules.fields.reference_numbers import find_numbers, find_references
-from ingestion.rules.fields.study_titles import (
-    continue_title,
-    names_institution_only,
+from ingestion.rules.fields.titles.title_lines import continue_title
+from ingestion.rules.fields.titles.title_texts import names_institution_only
+from ingestion.rules.fields.titles.titles_in_text import (
     quoted_titles,
     titles_at_captions,
     titles_of_subjects,

@@ -1,13 +1,15 @@
 """Finds titles of studies by the places of their lines: beside or below a caption, in one column.
 
-The places show better than the order of the text where a title ends: `study_titles` reads the text.
+The places show better than the order of the text, which `titles_in_text` reads, where a title
+ends.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ingestion.rules.fields import geometry, study_titles, title_captions
+from ingestion.rules.fields import geometry
 from ingestion.rules.fields.text_lines import TextLine, line_gap
+from ingestion.rules.fields.titles import title_captions, title_lines, title_texts, titles_in_text
 
 _MAX_LINE_GAP = 1.6  # of the usual space between two lines, to the next line of the same text
 _MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph begins after so much more space
@@ -56,16 +58,16 @@ def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
             if each.box.left > line.box.right and geometry.is_level_with(line.box, each.box)
         ]
         if cell := _cell_beside_middle(line, lines):
-            yield study_titles.clean(" ".join(cell))
+            yield title_texts.clean(" ".join(cell))
             continue
         first = min(beside, key=lambda each: each.box.left) if beside else line
         column = _column_below(first, lines[at + 1 :], gap)
         if is_study:
             if first is not line and len(first.text.split()) > _MIN_TITLE_WORDS:
-                yield study_titles.clean(study_titles.continue_title(first.text, column))
+                yield title_texts.clean(title_lines.continue_title(first.text, column))
             continue
         own = [line.text] if first is line else [f"{line.text.rstrip(' :')}:", first.text]
-        yield from islice(study_titles.titles_at_captions([*own, *column]), 1)
+        yield from islice(titles_in_text.titles_at_captions([*own, *column]), 1)
 
 
 def _cell_beside_middle(caption: TextLine, lines: Sequence[TextLine]) -> list[str]:
