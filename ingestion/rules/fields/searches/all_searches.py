@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator
 
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.searches.caption_searches import (
-    search_bracketed_captions,
-    search_captions,
-)
+from ingestion.rules.fields.searches.bracket_searches import search_bracketed_captions
+from ingestion.rules.fields.searches.caption_searches import search_captions
 from ingestion.rules.fields.searches.found_values import FoundValue
 from ingestion.rules.fields.searches.head_searches import (
     search_head,
