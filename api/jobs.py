@@ -1,6 +1,6 @@
 """Serves `/jobs`: requests background jobs, follows and cancels them, and sends their files.
 
-A job runs in a worker (`audit.background_jobs`), and `ingestion.job_kinds` defines what can be
+A job runs in a worker (`audit.job_runs`), and `ingestion.job_kinds` defines what can be
 requested. Tokens need the scope `jobs`, and belong to a member of staff.
 """
 

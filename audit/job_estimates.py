@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from audit import background_jobs, estimates
+from audit import background_jobs, estimates, job_runs
 from audit.estimates import Estimate
 from audit.models import AuditJob, OutboxMessage
 
@@ -23,7 +23,7 @@ def estimate_job(job: AuditJob) -> Estimate | None:
         return own
     ahead = 0
     turns = dict(
-        OutboxMessage.objects.filter(kind__in=background_jobs.list_message_kinds())
+        OutboxMessage.objects.filter(kind__in=job_runs.list_message_kinds())
         .exclude(state=OutboxMessage.State.DEAD)
         .values_list("payload__job", "turn_at")
     )

@@ -1,6 +1,6 @@
 """Defines the kinds of background jobs that people and programs can request, with their parameters.
 
-`audit.background_jobs` runs them. A kind states the permission that a request needs, and checks and
+`audit.job_runs` runs them. A kind states the permission that a request needs, and checks and
 completes the parameters, so that a job with wrong ones is refused before it is registered.
 """
 
@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.background_jobs import AuditJob
 from audit.export import job as export_job
 from audit.ledger.actors import Actor
@@ -220,35 +220,35 @@ KINDS: Mapping[str, RequestableKind] = {
 
 def register() -> None:
     """Register the runners of these kinds. A repeated call changes nothing."""
-    background_jobs.register_kind(runs.KIND, runs.run_check_job, measure=runs.measure_check)
-    background_jobs.register_kind(
+    job_runs.register_kind(runs.KIND, runs.run_check_job, measure=runs.measure_check)
+    job_runs.register_kind(
         export_job.KIND,
         export_job.run_export_job,
         can_work=export_job.can_export_here,
         measure=export_job.measure_export,
         discard=export_job.discard_file,
     )
-    background_jobs.register_kind(
+    job_runs.register_kind(
         archive_verification.KIND,
         archive_verification.run_verification_job,
         measure=archive_verification.measure_verification,
     )
-    background_jobs.register_kind(training.KIND, training.run_training_job)
-    background_jobs.register_kind(rejudgement.KIND, rejudgement.run_rejudgement_job)
-    background_jobs.register_kind(
+    job_runs.register_kind(training.KIND, training.run_training_job)
+    job_runs.register_kind(rejudgement.KIND, rejudgement.run_rejudgement_job)
+    job_runs.register_kind(
         assessment_job.KIND,
         assessment_job.run_assessment_job,
         can_work=assessment_job.can_assess_here,
         discard=export_job.discard_file,
     )
-    background_jobs.register_kind(
+    job_runs.register_kind(
         fhir_export.KIND,
         fhir_export.run_fhir_export_job,
         measure=fhir_export.measure_export,
         discard=fhir_export.discard_folder,
         cancel_discards_result=True,  # The client cannot read it any more.
     )
-    background_jobs.register_kind(
+    job_runs.register_kind(
         backup_job.KIND, backup_job.run_backup_job, can_work=backup_job.can_back_up_here
     )
 
@@ -296,7 +296,7 @@ def request_job(  # noqa: PLR0913 - the parts of a request; callers name each
 
 def list_kind_names() -> list[str]:
     """Return the names of all kinds, with those that only the software requests."""
-    return background_jobs.list_registered_kinds()
+    return job_runs.list_registered_kinds()
 
 
 def list_visible_jobs(user: User) -> "QuerySet[AuditJob]":

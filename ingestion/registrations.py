@@ -8,7 +8,7 @@ from typing import Any
 from django.apps import apps
 from django.db.models.signals import post_migrate, post_save
 
-from audit import background_jobs, outbox
+from audit import job_runs, outbox
 from audit.export import package
 from audit.ledger import log
 from audit.signing import anchors
@@ -52,10 +52,10 @@ def register_all() -> None:
     verify.register_check(records.verify_assessments)
     verify.register_check(activation.verify_models)
     verify.register_check(roles.check_installed_roles)
-    background_jobs.register_wakeup(wakeup_transport.wake_worker_for_job)
+    job_runs.register_wakeup(wakeup_transport.wake_worker_for_job)
     job_kinds.register()
-    background_jobs.register_kind(object_locks.JOB_KIND, object_locks.run_lock_job)
-    background_jobs.register_kind(inert_renditions.JOB_KIND, inert_renditions.run_rendition_job)
+    job_runs.register_kind(object_locks.JOB_KIND, object_locks.run_lock_job)
+    job_runs.register_kind(inert_renditions.JOB_KIND, inert_renditions.run_rendition_job)
     outbox.register_kinds(
         anchors.KIND,
         account_notices.KIND,

@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.core.management import call_command
 from django.db import close_old_connections, connections
 
-from audit import background_jobs
+from audit import job_runs
 from audit.ledger.actors import OPERATIONS, Actor
 from audit.verification import runs
 from ingestion import notifications
@@ -72,9 +72,9 @@ def note_expiries() -> None:
 
 
 def do_job() -> None:
-    """Work on the next job of `audit.background_jobs`. The worker counts as busy, as in a shift."""
+    """Run the next job of `audit.job_runs`. The worker counts as busy, as in a shift."""
     with _own_connections(), worker_presence.mark_busy():
-        background_jobs.run_next_job(
+        job_runs.run_next_job(
             worker=worker_presence.get_current_owner(), beat=worker_presence.record_heartbeat
         )
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from django.conf import settings
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.export.package import make_package
 from audit.export.selection import Selection
 from audit.ledger import queries
@@ -30,7 +30,7 @@ def run_export_job(job: AuditJob) -> dict[str, Any]:
         target,
         Selection(**arguments),
         by=background_jobs.get_requester(job),
-        progress=partial(background_jobs.report_progress, job),
+        progress=partial(job_runs.report_progress, job),
     )
     return {"path": str(made.target), "entries": made.entries, "manifest": made.manifest_sha256}
 

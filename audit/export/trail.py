@@ -14,7 +14,7 @@ from django.db.models import Min
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from audit.background_jobs import ExplainedFailure
+from audit.job_runs import ExplainedFailure
 from audit.ledger.chain import (
     GENESIS,
     REDACTED,

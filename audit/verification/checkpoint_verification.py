@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from audit.background_jobs import ExplainedFailure
+from audit.job_runs import ExplainedFailure
 from audit.ledger.chain import BrokenChain, ChainBreak
 from audit.ledger.keyset import iter_pages
 from audit.ledger.merkle_tree import Frontier, hash_leaf

@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.ledger import queries
 from audit.ledger.actors import SYSTEM, Actor
 from audit.ledger.chain import NotCanonical
@@ -157,7 +157,7 @@ def run_check_job(job: AuditJob) -> dict[str, Any]:
         Mode(job.arguments["mode"]),
         asked_by=job.asked_by,
         with_anchors=job.arguments.get("with_anchors", True),
-        progress=partial(background_jobs.report_progress, job),
+        progress=partial(job_runs.report_progress, job),
     )
     return {"run": run.pk, "result": run.result, "entries": verdict.entries}
 

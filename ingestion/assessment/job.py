@@ -12,9 +12,10 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from audit import background_jobs
-from audit.background_jobs import AuditJob, ExplainedFailure
+from audit import job_runs
+from audit.background_jobs import AuditJob
 from audit.files import durable
+from audit.job_runs import ExplainedFailure
 from ingestion.assessment.assess import AssessedFile
 from ingestion.assessment.corpus import CorpusError, prepare_corpus
 from ingestion.assessment.truth import TruthError
@@ -33,7 +34,7 @@ def run_assessment_job(job: AuditJob) -> Mapping[str, Any]:
     def report(_name: str, _result: AssessedFile) -> None:
         nonlocal done
         done += 1
-        background_jobs.report_progress(job, done, len(corpus.files))
+        job_runs.report_progress(job, done, len(corpus.files))
 
     try:
         with prepare_corpus(
@@ -42,7 +43,7 @@ def run_assessment_job(job: AuditJob) -> Mapping[str, Any]:
             day=date.fromisoformat(arguments["day"]) if arguments.get("day") else None,
             model_name=arguments["model"],
         ) as corpus:
-            background_jobs.report_progress(job, 0, len(corpus.files))
+            job_runs.report_progress(job, 0, len(corpus.files))
             result = corpus.assess(report)
             plan = {**corpus.plan.facts, "file_sha256": dict(corpus.plan.files)}
     except (CorpusError, TruthError, ReadingFault, StorageUnavailable, OSError) as error:

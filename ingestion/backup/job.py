@@ -7,8 +7,9 @@ from django.conf import settings
 from django.db import Error
 from django.utils.translation import gettext as _
 
-from audit import background_jobs
-from audit.background_jobs import AuditJob, ExplainedFailure
+from audit import background_jobs, job_runs
+from audit.background_jobs import AuditJob
+from audit.job_runs import ExplainedFailure
 from ingestion.backup.contents import BackupError
 from ingestion.backup.creation import create_backup
 from ingestion.core.errors import StorageUnavailable
@@ -27,7 +28,7 @@ def run_backup_job(job: AuditJob) -> dict[str, Any]:
         made = create_backup(
             settings.BACKUP_DIR,
             by=background_jobs.get_requester(job),
-            progress=partial(background_jobs.report_progress, job),
+            progress=partial(job_runs.report_progress, job),
         )
     except (BackupError, StorageUnavailable, OSError, Error) as error:
         message = _("No backup was created: {error}").format(error=str(error).strip())

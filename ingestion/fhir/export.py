@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.background_jobs import AuditJob
 from audit.export import fhir
 from audit.export.trail import read_lines_since
@@ -94,7 +94,7 @@ def measure_export(arguments: Mapping[str, Any]) -> int:
 
 def _report(job: AuditJob, before: int, total: int, written: int) -> None:
     done = before + written
-    background_jobs.report_progress(job, done, max(total, done))
+    job_runs.report_progress(job, done, max(total, done))
 
 
 def _write_files(

@@ -18,7 +18,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.db.models import QuerySet
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.background_jobs import AuditJob
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
@@ -132,7 +132,7 @@ def run_rejudgement_job(job: AuditJob) -> Mapping[str, Any]:
         list(find_filed_documents(limit=arguments.get("limit", DEFAULT_DOCUMENTS))),
         find_model(arguments["model"]),
         by=background_jobs.get_requester(job),
-        progress=partial(background_jobs.report_progress, job),
+        progress=partial(job_runs.report_progress, job),
     ).as_json()
 
 

@@ -15,8 +15,9 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from audit import background_jobs
-from audit.background_jobs import AuditJob, ExplainedFailure
+from audit import background_jobs, job_runs
+from audit.background_jobs import AuditJob
+from audit.job_runs import ExplainedFailure
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.learning.comparison import Comparison, TestDocument, compare_models
@@ -75,7 +76,7 @@ def run_training_job(job: AuditJob) -> dict[str, Any]:
 
     Raises ExplainedFailure if there are too few decisions.
     """
-    progress = partial(background_jobs.report_progress, job)
+    progress = partial(job_runs.report_progress, job)
     model = train_model(by=background_jobs.get_requester(job), progress=progress)
     return {"model": model.pk}
 

@@ -24,7 +24,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.background_jobs import AuditJob
 from audit.ledger import queries
 from audit.ledger.actors import Actor
@@ -174,7 +174,7 @@ def queue_nightly_verification() -> None:
 
 def run_verification_job(job: AuditJob) -> Mapping[str, Any]:
     """Verify the parts of the archive that the job names, and return the result."""
-    progress = partial(background_jobs.report_progress, job)
+    progress = partial(job_runs.report_progress, job)
     return verify_parts(job.arguments["parts"], asked_by=job.asked_by, progress=progress).as_json()
 
 

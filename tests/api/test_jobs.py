@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.ledger.queries import list_entries
 from ingestion import job_kinds
 from sites.models import TokenScope
@@ -26,7 +26,7 @@ def ask(program, kind, *, key="", priority=5, headers=None, **parameters):
 
 
 def run_all():
-    while background_jobs.run_next_job():
+    while job_runs.run_next_job():
         pass
 
 
@@ -74,8 +74,8 @@ def test_a_failed_job_returns_its_error_and_its_time(affairs, monkeypatch):
     def fail(job):
         raise ValueError("the disk is gone")
 
-    kind = replace(background_jobs._kinds["verify"], work=fail)
-    monkeypatch.setitem(background_jobs._kinds, "verify", kind)
+    kind = replace(job_runs._kinds["verify"], work=fail)
+    monkeypatch.setitem(job_runs._kinds, "verify", kind)
     run_all()
     response = affairs.get(path)
     job = response.json()
@@ -117,7 +117,7 @@ def test_a_job_is_cancelled_by_its_submitter_or_operations_only(affairs, olu):
     for _ in range(2):
         cancelled = olu.request("DELETE", f"jobs/{number}")
         assert (cancelled.status_code, cancelled.json()["status"]) == (200, "cancelled")
-    assert not background_jobs.run_next_job()
+    assert not job_runs.run_next_job()
     own = ask(affairs, "verify").json()["id"]
     run_all()
     check_problem(affairs.request("DELETE", f"jobs/{own}"), 409)

@@ -13,8 +13,9 @@ from django.db.models import F
 from django.utils import timezone
 from structlog.contextvars import bound_contextvars
 
-from audit import background_jobs, job_estimates, outbox
-from audit.background_jobs import ExplainedFailure, JobAlreadyEnded, JobKeyReused, TooManyJobs
+from audit import background_jobs, job_estimates, job_runs, outbox
+from audit.background_jobs import JobAlreadyEnded, JobKeyReused, TooManyJobs
+from audit.job_runs import ExplainedFailure
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
 from audit.models import AuditJob, OutboxMessage
@@ -27,15 +28,15 @@ import sys, time, django
 django.setup()
 from django.db import connections
 connections["default"].settings_dict["NAME"] = sys.argv[1]
-from audit import background_jobs
+from audit import background_jobs, job_runs
 
 def count(job):
-    background_jobs.report_progress(job, 7, 10)
+    job_runs.report_progress(job, 7, 10)
     print("began", flush=True)
     time.sleep(3600)
 
-background_jobs.register_kind("count", count)
-background_jobs.run_next_job(beat=lambda: print("alive", flush=True))
+job_runs.register_kind("count", count)
+job_runs.run_next_job(beat=lambda: print("alive", flush=True))
 """
 
 
@@ -43,15 +44,15 @@ background_jobs.run_next_job(beat=lambda: print("alive", flush=True))
 def wakeups(monkeypatch):
     """Return a list to which each wakeup of the workers is appended."""
     sent = []
-    monkeypatch.setattr(background_jobs, "_wakeups", [lambda: sent.append("wakeup")])
+    monkeypatch.setattr(job_runs, "_wakeups", [lambda: sent.append("wakeup")])
     return sent
 
 
 @pytest.fixture(autouse=True)
 def _kinds(monkeypatch):
-    monkeypatch.setattr(background_jobs, "_kinds", {})
-    background_jobs.register_kind("count", count)
-    background_jobs.register_kind("fail", fail)
+    monkeypatch.setattr(job_runs, "_kinds", {})
+    job_runs.register_kind("count", count)
+    job_runs.register_kind("fail", fail)
 
 
 def describe(lines):
@@ -65,7 +66,7 @@ def describe(lines):
 def test_each_move_of_a_job_is_logged_with_the_job_its_attempt_and_its_worker(log):
     with bound_contextvars(correlation_id=CORRELATION_ID):
         job = background_jobs.request_job("count", {"upto": 2}, PERSON)
-    background_jobs.run_next_job(worker="here:1:1")
+    job_runs.run_next_job(worker="here:1:1")
     name = f"job:{job.pk} count"
     requested, started, done = log.read_lines()
     assert describe([requested, started, done]) == [
@@ -82,7 +83,7 @@ def test_each_move_of_a_job_is_logged_with_the_job_its_attempt_and_its_worker(lo
 @pytest.mark.django_db(transaction=True)
 def test_a_failed_and_a_cancelled_job_are_logged_with_their_moves(log):
     failed = background_jobs.request_job("fail", {}, PERSON)
-    background_jobs.run_next_job(worker="here:1:1")
+    job_runs.run_next_job(worker="here:1:1")
     cancelled = background_jobs.request_job("count", {"upto": 1}, PERSON)
     background_jobs.cancel_job(cancelled, PERSON)
     [line] = log.read_lines(f"job.failed job:{failed.pk} fail")
@@ -95,7 +96,7 @@ def test_a_failed_and_a_cancelled_job_are_logged_with_their_moves(log):
 @pytest.mark.django_db(transaction=True)
 def test_the_moves_of_a_job_of_the_system_are_logged_without_entries(log):
     job = background_jobs.schedule_job("count", {"upto": 1})
-    background_jobs.run_next_job(worker="here:1:1")
+    job_runs.run_next_job(worker="here:1:1")
     name = f"job:{job.pk} count"
     lines = log.read_lines(f"job.started {name}", f"job.done {name}")
     assert [(line["from"], line["to"]) for line in lines] == [
@@ -108,15 +109,15 @@ def test_the_moves_of_a_job_of_the_system_are_logged_without_entries(log):
 @pytest.mark.django_db(transaction=True)
 def test_a_job_whose_worker_died_is_logged_as_released(log):
     job = background_jobs.request_job("count", {"upto": 1}, PERSON)
-    outbox.claim_next(background_jobs.list_message_kinds(), by="here:1:1")
-    background_jobs.recover_jobs_of("here:1:1")
+    outbox.claim_next(job_runs.list_message_kinds(), by="here:1:1")
+    job_runs.recover_jobs_of("here:1:1")
     [line] = log.read_lines(f"job.released job:{job.pk} count")
     assert (line["level"], line["to"], line["worker"]) == ("warning", "waiting", "here:1:1")
 
 
 def count(job):
     for done in range(job.arguments["upto"]):
-        background_jobs.report_progress(job, done + 1, job.arguments["upto"])
+        job_runs.report_progress(job, done + 1, job.arguments["upto"])
     return {"counted": job.arguments["upto"]}
 
 
@@ -125,7 +126,7 @@ def fail(job):
 
 
 def work(job):
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     job.refresh_from_db()
     return job
 
@@ -135,7 +136,7 @@ def test_a_requested_job_runs_once_and_stores_its_result(db):
     assert (job.state, job.result, job.done, job.total) == ("done", {"counted": 3}, 3, 3)
     assert (job.asked_by, job.attempts) == ("user:7", 1)
     assert job.created_at <= job.started_at <= job.finished_at
-    assert not background_jobs.run_next_job()
+    assert not job_runs.run_next_job()
 
 
 def test_a_failed_job_stores_its_error_and_the_worker_continues(db):
@@ -150,7 +151,7 @@ def test_a_failure_that_explains_itself_is_stored_without_the_name_of_its_class(
     def refuse(_job):
         raise ExplainedFailure("No entry matches the selection.")
 
-    background_jobs.register_kind("refuse", refuse)
+    job_runs.register_kind("refuse", refuse)
     job = work(background_jobs.request_job("refuse", {}, Actor("user:7")))
     assert (job.state, job.error) == ("failed", "No entry matches the selection.")
 
@@ -162,21 +163,21 @@ def test_a_request_for_an_unknown_kind_is_refused(db):
 
 def test_a_worker_does_not_claim_a_job_of_an_unknown_kind(db, monkeypatch):
     newer = background_jobs.request_job("count", {"upto": 1}, Actor("user:7"))
-    monkeypatch.setattr(background_jobs, "_kinds", {})
-    assert not background_jobs.run_next_job()
+    monkeypatch.setattr(job_runs, "_kinds", {})
+    assert not job_runs.run_next_job()
     newer.refresh_from_db()
     assert (newer.state, newer.attempts) == ("waiting", 0)
 
 
 def test_a_host_skips_jobs_that_it_cannot_run(db):
     resources = []
-    background_jobs.register_kind("elsewhere", count, can_work=lambda: bool(resources))
+    job_runs.register_kind("elsewhere", count, can_work=lambda: bool(resources))
     skipped, other = (
         background_jobs.request_job(kind, {"upto": 1}, Actor("user:7"))
         for kind in ("elsewhere", "count")
     )
     assert work(other).state == "done"
-    assert not background_jobs.run_next_job()
+    assert not job_runs.run_next_job()
     resources.append("the key")
     assert work(skipped).state == "done"
 
@@ -197,8 +198,8 @@ def test_equal_requests_share_a_waiting_job(db, wakeups):
         background_jobs.schedule_job("count", {"upto": 1}, delay=soon)
     background_jobs.schedule_job("count", {"upto": 2}, delay=soon)
     assert AuditJob.objects.count() == 2
-    background_jobs.maintain_jobs()
-    assert (wakeups, background_jobs.run_next_job()) == ([], False)  # not due
+    job_runs.maintain_jobs()
+    assert (wakeups, job_runs.run_next_job()) == ([], False)  # not due
 
 
 def test_a_request_during_a_running_job_creates_another_job(db):
@@ -212,7 +213,7 @@ def test_a_lost_wakeup_is_repeated(db, wakeups):
     background_jobs.schedule_job("count", {"upto": 1})
     now = timezone.now()
     for seconds in (0, 1, 29, 31, 32):
-        background_jobs.maintain_jobs(now + timedelta(seconds=seconds))
+        job_runs.maintain_jobs(now + timedelta(seconds=seconds))
     assert len(wakeups) == 2
 
 
@@ -220,23 +221,23 @@ def test_an_unavailable_broker_does_not_fail_a_request(db, monkeypatch):
     def fail_to_connect():
         raise OSError("no broker")
 
-    monkeypatch.setattr(background_jobs, "_wakeups", [fail_to_connect])
+    monkeypatch.setattr(job_runs, "_wakeups", [fail_to_connect])
     job = background_jobs.schedule_job("count", {"upto": 1})
-    background_jobs.maintain_jobs()
+    job_runs.maintain_jobs()
     assert work(job).state == "done"
 
 
 def test_a_poll_without_jobs_takes_one_query(db, wakeups, django_assert_num_queries):
     work(background_jobs.schedule_job("count", {"upto": 1}))
     with django_assert_num_queries(1):
-        background_jobs.maintain_jobs()
+        job_runs.maintain_jobs()
 
 
 def test_two_workers_do_not_run_the_same_job(db):
     job = background_jobs.schedule_job("count", {"upto": 1})
     claimed = outbox.claim_next(["job.count"])
     assert claimed.payload == {"job": job.pk}
-    assert not background_jobs.run_next_job()
+    assert not job_runs.run_next_job()
 
 
 def start_and_kill():
@@ -259,9 +260,9 @@ def test_another_worker_runs_the_job_of_a_killed_worker(transactional_db, wakeup
     assert start_and_kill() == ["began\n", "alive\n", "alive\n"]
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == ("running", 7, 10)  # from its last progress report
-    background_jobs.maintain_jobs()
-    assert not background_jobs.run_next_job()  # it may still be alive
-    background_jobs.maintain_jobs(timezone.now() + LATER)
+    job_runs.maintain_jobs()
+    assert not job_runs.run_next_job()  # it may still be alive
+    job_runs.maintain_jobs(timezone.now() + LATER)
     OutboxMessage.objects.update(due_at=timezone.now())
     assert work(job).result == {"counted": 3}
     assert job.attempts == 2
@@ -269,10 +270,10 @@ def test_another_worker_runs_the_job_of_a_killed_worker(transactional_db, wakeup
 
 def test_a_job_that_kills_its_workers_fails(db):
     job = background_jobs.schedule_job("count", {"upto": 3})
-    for _ in range(background_jobs.MAX_ATTEMPTS):
+    for _ in range(job_runs.MAX_ATTEMPTS):
         OutboxMessage.objects.update(due_at=timezone.now())
         assert outbox.claim_next(["job.count"])
-        background_jobs.maintain_jobs(timezone.now() + LATER)
+        job_runs.maintain_jobs(timezone.now() + LATER)
         job.refresh_from_db()
     assert job.state == "failed"
     assert job.error.startswith("Its worker died 3 times")
@@ -282,12 +283,12 @@ def test_a_worker_that_lost_its_lease_changes_nothing(db):
     def work_slowly(job):
         if job.attempts > 1:
             return {"by": "the second worker"}
-        background_jobs.maintain_jobs(timezone.now() + LATER)
+        job_runs.maintain_jobs(timezone.now() + LATER)
         OutboxMessage.objects.update(due_at=timezone.now())
-        assert background_jobs.run_next_job()
+        assert job_runs.run_next_job()
         return {"by": "the first worker"}
 
-    background_jobs.register_kind("slow", work_slowly)
+    job_runs.register_kind("slow", work_slowly)
     job = work(background_jobs.schedule_job("slow", {}))
     assert (job.state, job.result) == ("done", {"by": "the second worker"})
 
@@ -314,7 +315,7 @@ def test_a_waiting_job_is_cancelled_at_once_and_never_runs(db):
     assert job.state == "cancelled"
     with pytest.raises(JobAlreadyEnded, match="is cancelled already"):
         background_jobs.cancel_job(job, Actor("user:8"))
-    assert not background_jobs.run_next_job()
+    assert not job_runs.run_next_job()
     assert record_of(job)[1:] == [
         ("job.cancel_requested", "user:8"),
         ("job.cancelled", "user:8"),
@@ -322,17 +323,17 @@ def test_a_waiting_job_is_cancelled_at_once_and_never_runs(db):
 
 
 def test_a_running_job_stops_at_its_next_report_of_progress(transactional_db, monkeypatch):
-    monkeypatch.setattr(background_jobs, "HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(job_runs, "HEARTBEAT_SECONDS", 0.01)
     reports = []
 
     def work_until_cancelled(job):
         background_jobs.cancel_job(AuditJob.objects.get(pk=job.pk), Actor("user:8"))
         while len(reports) < 10_000:
-            background_jobs.report_progress(job, len(reports), 10_000)
+            job_runs.report_progress(job, len(reports), 10_000)
             reports.append(time.sleep(0.01))
         return {}
 
-    background_jobs.register_kind("long", work_until_cancelled)
+    job_runs.register_kind("long", work_until_cancelled)
     job = work(background_jobs.request_job("long", {}, Actor("user:7")))
     assert (job.state, job.result) == ("cancelled", {})
     assert job.done < 9_999
@@ -344,7 +345,7 @@ def test_a_job_that_ends_before_it_notices_its_cancellation_keeps_its_result(db)
         background_jobs.cancel_job(AuditJob.objects.get(pk=job.pk), Actor("user:8"))
         return {"counted": 1}
 
-    background_jobs.register_kind("short", finish)
+    job_runs.register_kind("short", finish)
     job = work(background_jobs.request_job("short", {}, Actor("user:7")))
     assert (job.state, job.result) == ("done", {"counted": 1})
 
@@ -354,7 +355,7 @@ def test_the_cancelled_job_of_a_dead_worker_does_not_run_again(db):
     assert outbox.claim_next(["job.count"])
     background_jobs.cancel_job(job, Actor("user:7"))
     assert (job.state, job.is_being_cancelled) == ("waiting", True)
-    background_jobs.maintain_jobs(timezone.now() + LATER)
+    job_runs.maintain_jobs(timezone.now() + LATER)
     job.refresh_from_db()
     assert job.state == "cancelled"
     assert not OutboxMessage.objects.exists()
@@ -369,8 +370,8 @@ def test_an_urgent_job_comes_first_and_another_one_does_not_wait_for_ever(db):
         turn_at=F("turn_at") - timedelta(minutes=50)  # as if it had waited for so long
     )
     order = []
-    background_jobs.register_kind("count", lambda job: order.append(job.pk) or {})
-    while background_jobs.run_next_job():
+    job_runs.register_kind("count", lambda job: order.append(job.pk) or {})
+    while job_runs.run_next_job():
         pass
     assert order == [patient.pk, urgent.pk, usual.pk]
 
@@ -398,7 +399,7 @@ def test_an_owner_cannot_have_any_number_of_open_jobs(db, monkeypatch):
 
 def test_the_estimate_is_a_range_of_earlier_jobs_and_shrinks_during_the_work(db):
     now = timezone.now()
-    background_jobs.register_kind("count", count, measure=lambda arguments: arguments["upto"])
+    job_runs.register_kind("count", count, measure=lambda arguments: arguments["upto"])
     job = background_jobs.request_job("count", {"upto": 100}, Actor("user:7"))
     assert job_estimates.estimate_job(job) is None
     for seconds in (90, 100, 110, 120, 130):
@@ -425,7 +426,7 @@ def test_the_estimate_is_a_range_of_earlier_jobs_and_shrinks_during_the_work(db)
 
 def test_expired_jobs_are_removed_with_their_files_and_on_record(db, tmp_path):
     written = tmp_path / "result"
-    background_jobs.register_kind(
+    job_runs.register_kind(
         "write",
         lambda _job: {"size": written.write_text("x")},
         discard=lambda _job: written.unlink(),
@@ -444,7 +445,7 @@ def test_old_jobs_without_a_requester_are_deleted(db):
         background_jobs.request_job("count", {"upto": 1}, Actor("user:7")),
         background_jobs.schedule_job("fail", {}),
     )
-    while background_jobs.run_next_job():
+    while job_runs.run_next_job():
         pass
     assert background_jobs.remove_old_jobs(timezone.now() - LATER) == 0
     assert background_jobs.remove_old_jobs(timezone.now() + LATER) == 1

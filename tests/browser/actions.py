@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connections
 from playwright.sync_api import expect
 
-from audit import background_jobs
+from audit import job_runs
 from ingestion.dispatch.shift import work_shift
 from samples.people_and_sites import SITES
 from sites.models import Study
@@ -28,7 +28,7 @@ def work():
 
 def make_renditions():
     """Run the next background job in another thread, as `work` does."""
-    _run_in_thread(background_jobs.run_next_job)
+    _run_in_thread(job_runs.run_next_job)
 
 
 def _run_in_thread(function):

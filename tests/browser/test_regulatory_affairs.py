@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.export.job import KIND
 from audit.ledger import queries
 from audit.ledger.actors import Actor
@@ -27,7 +27,7 @@ def work(settings, tmp_path):
     key_rotation.create_key(by=Actor.software("tests", "operations"))
 
     def work():
-        while background_jobs.run_next_job():
+        while job_runs.run_next_job():
             pass
 
     return work

@@ -12,7 +12,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_q.brokers import get_broker
 from django_q.models import OrmQ, Schedule, Task
 
-from audit import background_jobs
+from audit import job_runs
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.signing import key_rotation
@@ -237,7 +237,7 @@ class World:
         rafael = self.client("rafael")
         self.names["check"] = _key(rafael.post("/admin/audit/verify/now/"))
         self.names["export"] = _key(rafael.post("/admin/audit/export/check/?site=0203"))
-        while background_jobs.run_next_job():
+        while job_runs.run_next_job():
             pass
         self.names["check_waits"] = _key(rafael.post("/admin/audit/verify/now/"))
         waiting = f"/admin/audit/export/check/?packet={self.names['filed_packet']}"

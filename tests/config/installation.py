@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule, Task
 
-from audit import background_jobs, trail_reviews
+from audit import background_jobs, job_runs, trail_reviews
 from audit.electronic_signatures import ElectronicSignature
 from audit.export import job as export_job
 from audit.ledger.log import ledger
@@ -238,7 +238,7 @@ def _trail(document, mara, admin):
     export = background_jobs.request_job(
         export_job.KIND, search | {"packet": "", "study": ""}, admin.actor
     )
-    while background_jobs.run_next_job():
+    while job_runs.run_next_job():
         pass
     assessment = AuditJob.objects.create(
         kind=assessment_job.KIND,

@@ -9,7 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.test import override_settings
 from django.utils import timezone
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
 from audit.models import AuditJob, OutboxMessage
@@ -63,8 +63,8 @@ def job(old, number, state, by="system:worker", **columns):
 
 @pytest.fixture(autouse=True)
 def _count(monkeypatch):
-    monkeypatch.setattr(background_jobs, "_kinds", {})
-    background_jobs.register_kind("count", lambda job: {"counted": job.arguments["number"]})
+    monkeypatch.setattr(job_runs, "_kinds", {})
+    job_runs.register_kind("count", lambda job: {"counted": job.arguments["number"]})
 
 
 def leave_jobs(old):
@@ -79,7 +79,7 @@ def leave_jobs(old):
         assert by_job[running.pk].attempts == 1, "a worker that dies counts with those before"
         assert background_jobs.schedule_job("count", {"number": 1}).pk in {waiting.pk, same.pk}
         messages.update(due_at=NOW)
-        while background_jobs.run_next_job():
+        while job_runs.run_next_job():
             pass
         results = dict(AuditJob.objects.values_list("pk", "result"))
         counted = {waiting.pk: 1, same.pk: 1, running.pk: 2}
@@ -217,6 +217,6 @@ def test_new_code_works_beside_the_old_before_the_upgrade_ends(old, settings):
     assert {kind for kind, _ in messages} == {"job.count", "alert.mail"}
     migrate(latest())
     assert set(OutboxMessage.objects.values_list("kind", "pk")) == messages, "none is doubled"
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     new.refresh_from_db()
     assert new.state == "done"

@@ -18,7 +18,7 @@ from types import FrameType
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connection
 
-from audit import background_jobs
+from audit import job_runs
 from audit.signing.checkpoint_scheduler import CheckpointScheduler
 from ingestion.core.capacity import may_leave
 from ingestion.dispatch import (
@@ -71,7 +71,7 @@ def run_tick(polls: CompletionPolls) -> str:
         logger.info("spool folders without a lease were removed: %d", recovered.folders)
     batches.continue_cancellations()
     polls.poll_due_batches()
-    background_jobs.maintain_jobs()
+    job_runs.maintain_jobs()
     sign_in_log.record_failures()
     auditor_access_log.record_views()
     pending = wakeup.find_pending_wakeup()
@@ -200,7 +200,7 @@ def _recover_worker(worker: BusyWorker) -> None:
     batches = leases.find_batches_of(worker.owner)
     if chunks := leases.recover_leases_of(worker.owner):
         logger.warning("worker %d died during a shift; chunks due again: %d", worker.pid, chunks)
-    background_jobs.recover_jobs_of(worker.owner)
+    job_runs.recover_jobs_of(worker.owner)
     if worker.task:
         running_tasks.record_killed_task(worker.task, batches)
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from fhir.resources.R4B import get_fhir_model_class
 from fhir.resources.R4B.capabilitystatement import CapabilityStatement
 
-from audit import background_jobs
+from audit import job_runs
 from audit.background_jobs import AuditJob
 from audit.ledger import queries
 from audit.ledger.log import write_time
@@ -35,7 +35,7 @@ def records(settings, tmp_path):
 
 
 def run_all():
-    while background_jobs.run_next_job():
+    while job_runs.run_next_job():
         pass
 
 
@@ -214,7 +214,7 @@ def test_deleting_cancels_an_export_that_waits_and_removes_the_files_of_another(
     url = bulk.start()["Content-Location"]
     assert bulk.request("DELETE", url).status_code == 202
     check_outcome(bulk.get(url), 404)
-    assert not background_jobs.run_next_job()
+    assert not job_runs.run_next_job()
     url = bulk.start()["Content-Location"]
     run_all()
     assert list(settings.EXPORT_DIR.glob("fhir-*"))
@@ -228,13 +228,13 @@ def test_deleting_cancels_an_export_that_waits_and_removes_the_files_of_another(
 def test_a_cancelled_export_leaves_no_files(bulk, records, settings, monkeypatch):
     bulk.sign_in()
     url = bulk.start()["Content-Location"]
-    original = background_jobs.report_progress
+    original = job_runs.report_progress
 
     def cancel_and_report(job, done, total):
         job.is_stop_requested = True  # as its heartbeat does
         original(job, done, total)
 
-    monkeypatch.setattr(background_jobs, "report_progress", cancel_and_report)
+    monkeypatch.setattr(job_runs, "report_progress", cancel_and_report)
     run_all()
     assert AuditJob.objects.get().state == "cancelled"
     assert not list(settings.EXPORT_DIR.glob("fhir-*"))

@@ -11,7 +11,7 @@ import pytest
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
-from audit import background_jobs
+from audit import job_runs
 from audit.ledger import queries
 from audit.ledger.actors import Actor
 from audit.models import AppendOnly, CheckRun, Entry
@@ -177,7 +177,7 @@ def test_a_ledger_that_accepts_no_entries_is_still_verified(written, settings):
 @pytest.mark.requirement("R05")
 def test_requested_and_nightly_checks_run_as_jobs(written):
     job = runs.request_check(Actor("user:7"))
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     job.refresh_from_db()
     run = CheckRun.objects.get(pk=job.result["run"])
     assert (job.state, job.result["result"], run.asked_by) == (
@@ -187,7 +187,7 @@ def test_requested_and_nightly_checks_run_as_jobs(written):
     )
     assert run.mode == "full"
     runs.run_nightly_check()
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     assert CheckRun.objects.first().mode == "full"
 
 
@@ -197,7 +197,7 @@ def test_a_long_trail_is_read_partly_each_night_and_completely_each_week(written
     modes = []
     for _ in range(2):
         runs.run_nightly_check()
-        assert background_jobs.run_next_job()
+        assert job_runs.run_next_job()
         modes.append(CheckRun.objects.first().mode)
     assert modes == ["full", "rolling"]
 

@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from django_otp.oath import TOTP
 from reportlab.pdfgen import canvas
 
-from audit import background_jobs
-from audit.background_jobs import JobCancelled
+from audit import background_jobs, job_runs
+from audit.job_runs import JobCancelled
 from audit.ledger import queries
 from audit.ledger.actors import Actor
 from audit.models import Entry
@@ -332,7 +332,7 @@ def test_a_corpus_is_assessed_as_a_job_that_can_be_cancelled(corpus, settings, t
     settings.ASSESSMENT_DIR, settings.EXPORT_DIR = corpus.parent, tmp_path / "exports"
     arguments = {"folder": corpus.name, "site": "", "day": "2026-11-20", "model": "built-in"}
     job = background_jobs.request_job(job_module.KIND, arguments, Actor("user:7"))
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     job.refresh_from_db()
     assert (job.state, job.error, job.done) == ("done", "", 4)
     content = json.loads(Path(job.result["path"]).read_text())

@@ -12,9 +12,9 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from audit import background_jobs
-from audit.background_jobs import JobCancelled
+from audit import background_jobs, job_runs
 from audit.files import durable
+from audit.job_runs import JobCancelled
 from audit.ledger import queries
 from audit.ledger.actors import Actor
 from audit.signing import anchors, checkpoints
@@ -318,7 +318,7 @@ def test_errors_of_pg_dump_are_reported(target, pg_dump, capsys):
 def test_a_backup_is_created_as_a_job(target, filed, settings):
     settings.BACKUP_DIR = target
     job = background_jobs.request_job(backup_job.KIND, {}, Actor("user:7", "operations"))
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     job.refresh_from_db()
     assert (job.state, job.error, job.done) == ("done", "", 256)
     folder, _ = made(target)

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.background_jobs import AuditJob
 from audit.export import job as export_job
 from audit.ledger.actors import Actor
@@ -80,7 +80,7 @@ def has_ended(job):
 
 @pytest.mark.slow
 def test_workers_run_jobs_of_every_kind(settings, key):
-    assert sorted([*ARGUMENTS, *ELSEWHERE]) == background_jobs.list_registered_kinds()
+    assert sorted([*ARGUMENTS, *ELSEWHERE]) == job_runs.list_registered_kinds()
     jobs = [
         background_jobs.request_job(kind, arguments, Actor("user:7"))
         for kind, arguments in ARGUMENTS.items()

@@ -5,7 +5,7 @@ import io
 import pikepdf
 import pytest
 
-from audit import background_jobs
+from audit import job_runs
 from ingestion.core.renditions import RenditionKind
 from ingestion.documents import downloads, renditions
 from ingestion.documents.downloads import FileAccess
@@ -41,7 +41,7 @@ def test_a_worker_makes_the_pictures_of_a_file_with_all_kinds_of_active_content(
     assert (document.state, document.code) == ("IN_REVIEW", "ACTIVE_CONTENT")
     kinds = document.findings.get(code="ACTIVE_CONTENT").facts["kinds"].split()
     assert {"javascript", "launch", "embedded-file"} <= set(kinds)
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     coordinator = make_user("mara", sites=(site,))
     offered = downloads.choose_file(document, coordinator)
     path = get_archive().path_of(offered.sha256)
@@ -56,7 +56,7 @@ def test_an_entry_with_active_content_locks_its_container(send, site):
     container = send("packet.zip", make_zip({"irb.pdf": make_dangerous()}))
     entry = container.parts.get()
     assert entry.code == "ACTIVE_CONTENT"
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     assert renditions.find_inert_rendition(entry)
     coordinator = make_user("mara", sites=(site,))
     assert downloads.find_access(entry, coordinator) is FileAccess.INERT
@@ -69,7 +69,7 @@ def test_pictures_of_a_document_of_a_word_processor_are_those_of_its_pdf(send, s
     letter = LETTER[:-1] + r"{\object\objemb{\*\objdata 0105}}}"
     document = send("letter.rtf", letter.encode())
     assert document.findings.filter(code="ACTIVE_CONTENT").exists()
-    while background_jobs.run_next_job():
+    while job_runs.run_next_job():
         pass
     kinds = set(document.renditions.values_list("kind", flat=True))
     assert kinds == {RenditionKind.OFFICE_PDF, RenditionKind.INERT}

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit import background_jobs
+from audit import job_runs
 from audit.background_jobs import AuditJob
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
@@ -253,6 +253,6 @@ def test_batches_that_end_together_request_one_verification():
     assert (job.kind, job.arguments["mode"], job.state) == ("verify", "incremental", "waiting")
     assert OutboxMessage.objects.get().due_at > job.created_at
     OutboxMessage.objects.update(due_at=job.created_at)
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     job.refresh_from_db()
     assert (job.state, job.result["result"]) == ("done", "unanchored")

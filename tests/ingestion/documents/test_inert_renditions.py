@@ -6,7 +6,7 @@ from io import BytesIO
 import pikepdf
 import pytest
 
-from audit import background_jobs, outbox
+from audit import job_runs, outbox
 from audit.background_jobs import AuditJob
 from audit.ledger.queries import list_entries
 from audit.models import OutboxMessage
@@ -59,7 +59,7 @@ def test_pictures_of_a_file_with_active_content_are_made_by_a_background_job(sen
     original = harmful()
     document = send(HARMFUL, original)
     assert renditions.find_inert_rendition(document) is None
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     rendition = renditions.find_inert_rendition(document)
     assert (rendition.kind, rendition.media_type) == (RenditionKind.INERT, "application/pdf")
     assert "pypdfium2" in rendition.tool
@@ -102,7 +102,7 @@ def test_a_failure_is_recorded_and_repeated_and_changes_nothing_else(
 
     with monkeypatch.context() as broken:
         broken.setattr(page_pictures, "render_pictures", fail)
-        assert background_jobs.run_next_job()
+        assert job_runs.run_next_job()
     message = OutboxMessage.objects.get(kind=KIND)
     assert (message.state, message.attempts) == (OutboxMessage.State.WAITING, 1)
     assert "no space left" in message.error
@@ -113,7 +113,7 @@ def test_a_failure_is_recorded_and_repeated_and_changes_nothing_else(
         downloads.choose_file(document, mara)
     OutboxMessage.objects.update(due_at=message.created_at)
     tasks.retry_inert_renditions()
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     assert downloads.choose_file(document, mara).rendition.kind == RenditionKind.INERT
 
 

@@ -9,7 +9,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
 from ingestion.documents.active_model import (
@@ -148,7 +148,7 @@ def check_that_changes_are_found(model):
 def test_too_few_decisions_are_explained(corrected, ines):
     corrected("0101", documents=2)
     job = training.request_training(ines)
-    background_jobs.run_next_job()
+    job_runs.run_next_job()
     job.refresh_from_db()
     assert "Documents so far: 2. Sites: 1." in job.error
     assert not LearnedModel.objects.exists()
@@ -184,7 +184,7 @@ class TestRejudgement:
     def test_differences_among_filed_documents_are_reported_and_nothing_changes(self, filed, ines):
         before = list(Document.objects.values())
         job = background_jobs.request_job(rejudgement.KIND, {"model": "built-in"}, ines.actor)
-        background_jobs.run_next_job()
+        job_runs.run_next_job()
         job.refresh_from_db()
         assert job.error == ""
         report = job.result

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.ledger import queries
 from ingestion.storage import archive_verification
 from ingestion.storage.archive import get_archive
@@ -111,7 +111,7 @@ def test_thirty_nights_read_every_part_once():
 
 def test_the_nightly_job_verifies_the_parts_of_the_day(filed):
     archive_verification.queue_nightly_verification()
-    assert background_jobs.run_next_job()
+    assert job_runs.run_next_job()
     (job,) = background_jobs.AuditJob.objects.filter(kind="verify_archive")
     parts = archive_verification.list_parts_of_day()
     assert (job.state, job.done, job.total) == ("done", len(parts), len(parts))

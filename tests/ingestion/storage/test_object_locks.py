@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.outbox import OutboxMessage
 from ingestion.operations import alarms
 from ingestion.storage import archive_verification, object_locks
@@ -36,7 +36,7 @@ LIFT_REASON = "The inspection is over."
 def archive_bucket(s3, monkeypatch, settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     # On SQLite, a heartbeat would wait for the transaction of the test.
-    monkeypatch.setattr(background_jobs, "HEARTBEAT_SECONDS", 60.0)
+    monkeypatch.setattr(job_runs, "HEARTBEAT_SECONDS", 60.0)
     return use_buckets(s3, monkeypatch, settings)["ARCHIVE_S3_BUCKET"]
 
 
@@ -88,7 +88,7 @@ def lift(hold):
 
 def run_lock_jobs():
     """Run all due jobs as a worker does, and return the last one that updates locks."""
-    while background_jobs.run_next_job():
+    while job_runs.run_next_job():
         pass
     return background_jobs.list_latest_jobs(object_locks.JOB_KIND, 1)[0]
 
@@ -262,7 +262,7 @@ def test_a_change_that_is_rolled_back_leaves_no_row_and_no_job(file_document):
         assert find_changes().exists()
         transaction.set_rollback(True)
     assert not find_changes().exists()
-    assert not background_jobs.run_next_job()
+    assert not job_runs.run_next_job()
 
 
 def test_an_update_continues_after_its_worker_died(file_document, read_lock, monkeypatch):
@@ -279,9 +279,9 @@ def test_an_update_continues_after_its_worker_died(file_document, read_lock, mon
     with monkeypatch.context() as patch:
         patch.setattr(BucketArchive, "apply_lock", die_at_second_object)
         with pytest.raises(SystemExit):
-            background_jobs.run_next_job(worker="host:1")
+            job_runs.run_next_job(worker="host:1")
     assert sorted(read_lock(sha256)[1] for sha256 in hashes) == [False, False, True]
-    background_jobs.recover_jobs_of("host:1")
+    job_runs.recover_jobs_of("host:1")
     assert run_lock_jobs().result["locked"] == 0, "the change may still be in good hands"
     OutboxMessage.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     object_locks.queue_due_changes()
@@ -403,7 +403,7 @@ def test_a_bucket_that_does_not_answer_is_tried_again_after_a_wait(
     assert find_changes().get().due_at > timezone.now()
     set_archive_options(settings, endpoint_url=endpoint)
     object_locks.queue_due_changes()
-    assert not background_jobs.run_next_job(), "the change is not due yet"
+    assert not job_runs.run_next_job(), "the change is not due yet"
     find_changes().update(due_at=timezone.now())
     object_locks.queue_due_changes()
     run_lock_jobs()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.ledger.actors import Actor
 from audit.ledger.queries import list_entries
 from audit.verification import runs
@@ -25,7 +25,7 @@ def olu(client, db):
 
 def test_jobs_are_found_by_submitter_kind_status_and_day(olu, rita):
     first = runs.request_check(rita.actor)
-    background_jobs.run_next_job()
+    job_runs.run_next_job()
     second = runs.request_check(Actor("user:0"))
 
     def find(query):
@@ -54,7 +54,7 @@ def test_the_page_and_the_interface_name_the_same_submitter(olu, db):
 def test_the_page_of_a_failed_job_does_not_ask_to_repeat_what_fails_again(client, db):
     client.force_login(make_staff(LEAD, "lena"), "sites.backends.People")
     job = background_jobs.request_job("train_model", {}, Actor("user:7"))
-    background_jobs.run_next_job()
+    job_runs.run_next_job()
     text = client.get(f"/admin/ops/jobs/{job.pk}/").content.decode()
     assert "Training needs at least 20 documents" in text
     assert "Start the job again" not in text
@@ -82,7 +82,7 @@ def test_the_page_of_a_job_answers_polls_until_it_ends(olu, rita):
     assert "Waiting for a worker." in live.content.decode()
     repeated = {"x-fragment": "1", "if-none-match": live["ETag"]}
     assert olu.get(f"/admin/ops/jobs/{job.pk}/", headers=repeated).status_code == 304
-    background_jobs.run_next_job()
+    job_runs.run_next_job()
     done = olu.get(f"/admin/ops/jobs/{job.pk}/", headers=repeated)
     assert "data-done" in done.content.decode()
 
@@ -112,7 +112,7 @@ def test_a_verification_of_the_archive_is_requested_on_a_page_and_shows_its_resu
     job = page.context["job"]
     assert (job.kind, len(job.arguments["parts"]) < 256) == ("verify_archive", True)
     assert list_entries(f"job:{job.pk}")[0].event == "job.requested"
-    background_jobs.run_next_job()
+    job_runs.run_next_job()
     assert "The archive is intact." in olu.get(f"/admin/ops/jobs/{job.pk}/").content.decode()
 
 
@@ -140,7 +140,7 @@ def test_a_corpus_is_chosen_by_its_name_and_the_result_is_downloaded(client, set
     page = fill_form(client, "assess_corpus", folder="2026", site="no such site")
     assert "There is no such site." in page.content.decode()
     job = fill_form(client, "assess_corpus", folder="2026").context["job"]
-    background_jobs.run_next_job()
+    job_runs.run_next_job()
     assert "No criterion was missed." in client.get(f"/admin/ops/jobs/{job.pk}/").content.decode()
     file = client.get(f"/admin/ops/jobs/{job.pk}/file/")
     assert b"note.pdf" in b"".join(file)

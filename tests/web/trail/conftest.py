@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from audit import background_jobs
+from audit import job_runs
 from audit.ledger.actors import Actor
 from audit.signing import key_rotation
 from tests.web.scenes import FILED, REJECTED, make_packet
@@ -33,7 +33,7 @@ def work(db):
     key_rotation.create_key(by=Actor.software("tests", "operations"))
 
     def work():
-        while background_jobs.run_next_job():
+        while job_runs.run_next_job():
             pass
 
     return work

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 from django.test import override_settings
 
-from audit import background_jobs
+from audit import background_jobs, job_runs
 from audit.ledger import queries
 from audit.signing import anchors, checkpoints
 from audit.signing.places.folder import FolderAnchor
@@ -109,8 +109,8 @@ def test_a_failed_verification_is_reported_as_an_internal_error(affairs, work, p
         raise OperationalError("the database did not answer")
 
     asked = affairs.post(NOW)
-    monkeypatch.setattr(background_jobs, "_kinds", {})
-    background_jobs.register_kind(runs.KIND, failing)
+    monkeypatch.setattr(job_runs, "_kinds", {})
+    job_runs.register_kind(runs.KIND, failing)
     work()
     page = text(affairs.get(asked.url))
     assert "The job failed. OperationalError: the database did not answer" in page
