@@ -136,14 +136,16 @@ def test_another_host_continues_the_work_of_a_killed_host(
     one_site, submit, settings, terms, folders
 ):
     with (
-        strict_portal(one_site, submit) as (batch, portal, _),
         worker_host(settings, **terms | folders("one")) as one,
         worker_host(settings, **terms | folders("two")) as two,
     ):
-        eventually(lambda: find_busy_workers(two) and freeze_busy_worker(one))
-        kill(one, "all")
-        one.kill()
-        eventually(lambda: is_completed(batch))
+        # Otherwise the first host might finish the batch before the second has started.
+        eventually(lambda: WorkerHost.objects.count() == 2)
+        with strict_portal(one_site, submit) as (batch, portal, _):
+            eventually(lambda: find_busy_workers(two) and freeze_busy_worker(one))
+            kill(one, "all")
+            one.kill()
+            eventually(lambda: is_completed(batch))
     assert batch.chunks.filter(attempts__gt=1).exists()
     assert_nothing_lost_or_repeated(one_site, batch, portal)
 
