@@ -32,6 +32,7 @@ MIN_MEASURED_LETTERS = 30  # from which the size of a page's print can be measur
 # At 100 dpi. Few letters of a page in usual print are smaller than 6 pixels.
 MAX_SMALL_LETTER_PIXELS = 5
 MIN_SMALL_LETTER_SHARE = 0.3  # of the letters of a page in small print
+LOW_LETTER_QUANTILE = 0.2  # of the heights of the letters of a page
 # Of a letter's bounding box that is ink. A signature has less, and so has the corner of a frame.
 MIN_INK_SHARE_OF_BOX = 0.2
 MAX_FAINT_BRIGHTNESS = 240  # relative to white paper, of print that can be read at all
@@ -104,6 +105,16 @@ def has_small_letters(letters: Components) -> bool:
     small = np.count_nonzero(letters.height <= MAX_SMALL_LETTER_PIXELS)
     count = len(letters.height)
     return count >= MIN_MEASURED_LETTERS and bool(small >= MIN_SMALL_LETTER_SHARE * count)
+
+
+def measure_low_letters(letters: Components) -> float | None:
+    """Return the height of the low letters of a page in pixels at 100 dpi, such as "a" and "n".
+
+    A fifth of its letters is lower. Return None for a page with few letters.
+    """
+    if len(letters.height) < MIN_MEASURED_LETTERS:
+        return None
+    return float(np.quantile(letters.height, LOW_LETTER_QUANTILE))
 
 
 def _choose_letters(found: Components, page: PageRaster) -> Components:

@@ -1,8 +1,9 @@
 """Reads one page from its raster by OCR.
 
-The engine gets the corrected grey page (`images.normalise`), and very small print enlarged
-(`small_print`). `passes` read its words, and single lines that were omitted or misread are read
-again (`second_pass`). What is no word is searched afterwards: marks, stamps, strike-outs, boxes.
+The engine gets the corrected grey page (`images.normalise`), at a resolution that suits the size of
+its print (`print_size`). `passes` read its words, and single lines that were omitted or misread are
+read again (`second_pass`). What is no word is searched afterwards: marks, stamps, strike-outs and
+boxes.
 """
 
 from collections.abc import Sequence

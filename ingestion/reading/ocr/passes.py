@@ -30,9 +30,13 @@ from .engines import (
 )
 from .letter_shapes import omits_diacritics
 from .page_language import FoundLanguage, LanguageEngines
+from .print_size import (
+    has_small_print,
+    read_print,
+    read_small_print,
+)
 from .row_order import order_rows
 from .second_engine.combine import combine_pages
-from .small_print import has_small_print, read_small_print
 from .stamped_print import read_stamped_print
 from .time_budget import TimeBudget
 
@@ -157,7 +161,7 @@ class PagePasses:
         except OcrTimeout:
             low = self._variant.at_low_resolution()
             seconds = self._budget.seconds * (1 - FIRST_PASS_TIME_SHARE)
-            first = _run_pass(low, self.engine, seconds, may_enlarge=False)
+            first = _run_pass(low, self.engine, seconds, may_resize=False)
         passes = [first]
         if self._languages:
             self.found = self._languages.identify(first.words)
@@ -260,11 +264,13 @@ def _best_of(passes: Sequence[OcrPass]) -> OcrPass:
 
 
 def _run_pass(
-    variant: PageVariant, engine: Engine, seconds: float, *, may_enlarge: bool = True
+    variant: PageVariant, engine: Engine, seconds: float, *, may_resize: bool = True
 ) -> OcrPass:
     raster = variant.raster
-    if may_enlarge and has_small_print(variant):
+    if may_resize and has_small_print(variant):
         ocr_words = read_small_print(variant, engine, seconds)
+    elif may_resize:
+        ocr_words = read_print(variant, engine, seconds)
     else:
         ocr_words = engine.recognise(raster.grey, round(raster.dpi), seconds)
     words = (*variant.page.words, *(word.to_word(raster.dpi) for word in ocr_words))
@@ -282,7 +288,7 @@ def read_uncorrected(
     if best.is_good or best.variant.page.corrections == page.corrections:
         return best
     try:
-        plain = _run_pass(PageVariant.of(raster, page), engine, budget.remaining, may_enlarge=False)
+        plain = _run_pass(PageVariant.of(raster, page), engine, budget.remaining, may_resize=False)
     except OcrFailed:
         return best
     is_better = plain.certain_characters > MIN_GAIN * best.certain_characters

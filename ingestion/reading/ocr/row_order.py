@@ -13,7 +13,7 @@ from itertools import combinations, groupby
 from statistics import fmean, median
 
 from .engines import OcrWord
-from .small_print import BLOCKS_PER_AREA
+from .print_size import BLOCKS_PER_AREA
 
 MIN_PITCH_HEIGHTS = 1.6  # between a cell and the lines above and below it, in its own height
 MAX_HEIGHT_RATIO = 1.25  # of a line's height to that of the page's words

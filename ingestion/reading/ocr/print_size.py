@@ -1,7 +1,11 @@
-"""Reads pages in very small print by OCR, as sheets onto which several pages were copied.
+"""Reads pages by OCR at a resolution that suits the size of their print.
 
-Tesseract reads such a page better if it is enlarged. It also joins the lines of two pages that are
-side by side if the sheet was scanned a little askew. So the pages on a sheet are read one by one.
+Tesseract reads a page in very small print better if it is enlarged, as a sheet onto which several
+pages were copied. It also joins the lines of two pages that are side by side if the sheet was
+scanned a little askew. So the pages on a sheet are read one by one.
+
+It reads print of the usual size as well at a resolution that is lower than that of most scans, in
+less time.
 """
 
 from collections.abc import Sequence
@@ -11,15 +15,24 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from ingestion.reading.images.binarise import INK_BRIGHTNESS, threshold
-from ingestion.reading.images.coverage import find_letters, has_small_letters
+from ingestion.reading.images.binarise import ANALYSIS_DPI, INK_BRIGHTNESS, threshold
+from ingestion.reading.images.coverage import (
+    find_letters,
+    has_small_letters,
+    measure_low_letters,
+)
 from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.render import PageRaster
+from ingestion.reading.results import CorrectionKind
 
 from .engines import Engine, OcrWord
 from .time_budget import TimeBudget
 
 ENLARGED_DPI, MAX_ENLARGEMENT = 400, 2.0
+# Height in pixels at which Tesseract reads low letters as well as at a higher resolution.
+LOW_LETTER_PIXELS = 14
+MIN_READING_DPI = 200
+MAX_REDUCTION = 0.85  # of the resolution of a scan; less than that saves little time
 MAX_ENLARGED_PIXELS = 25_000_000
 # Of the width or height of a sheet: a white band across its middle, between the pages on it.
 MIN_BAND_SHARE = 0.02
@@ -30,6 +43,28 @@ BLOCKS_PER_AREA = 10_000  # more than Tesseract finds in one area
 def has_small_print(variant: PageVariant) -> bool:
     """Return whether many letters of a page are as small as those of pages copied at half size."""
     return has_small_letters(find_letters(variant.flat))
+
+
+def read_print(variant: PageVariant, engine: Engine, seconds: float) -> list[OcrWord]:
+    """Return the words of a page, in pixels of its raster. Raises OcrFailed.
+
+    They are read at the resolution that its letters need, which may be lower than that of a scan.
+    """
+    raster = variant.raster
+    smaller = raster.downsampled(_choose_dpi(variant))
+    words = engine.recognise(smaller.grey, round(smaller.dpi), seconds)
+    factor = raster.dpi / smaller.dpi
+    return [_moved(word, factor) for word in words] if factor > 1 else words
+
+
+def _choose_dpi(variant: PageVariant) -> float:
+    """Return the resolution at which a page is read: its own one, or a far lower one."""
+    dpi, height = variant.raster.dpi, measure_low_letters(find_letters(variant.flat))
+    is_enlarged = any(each.kind is CorrectionKind.ENLARGED for each in variant.page.corrections)
+    if is_enlarged or not height:
+        return dpi
+    needed = max(LOW_LETTER_PIXELS / height * ANALYSIS_DPI, MIN_READING_DPI)
+    return needed if needed < MAX_REDUCTION * dpi else dpi
 
 
 def read_small_print(variant: PageVariant, engine: Engine, seconds: float) -> list[OcrWord]:
@@ -91,8 +126,8 @@ def _enlarge(raster: PageRaster) -> PageRaster:
     return replace(raster, grey=np.asarray(larger), dpi=raster.dpi * factor)
 
 
-def _moved(word: OcrWord, factor: float, x: int, y: int, blocks: int) -> OcrWord:
-    """Return a word of an enlarged area, as it is in the raster of the page."""
+def _moved(word: OcrWord, factor: float, x: int = 0, y: int = 0, blocks: int = 0) -> OcrWord:
+    """Return a word of an area in another resolution, as it is in the raster of the page."""
     left, top = round(word.left * factor), round(word.top * factor)
     right = round((word.left + word.width) * factor)
     bottom = round((word.top + word.height) * factor)
