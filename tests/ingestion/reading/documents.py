@@ -47,12 +47,12 @@ def save(folder: Path, content: bytes, name: str = "paper.pdf") -> Path:
     return path
 
 
-def make_pdf(*, lines=LINES, signed=False, pages=1) -> bytes:
+def make_pdf(*, lines=LINES, signed=False, pages=1, size=12) -> bytes:
     """Return a born-digital PDF whose pages have a signature line."""
     output = io.BytesIO()
     canvas = Canvas(output, letter)
     for _ in range(pages):
-        canvas.setFont("Helvetica", 12)
+        canvas.setFont("Helvetica", size)
         for number, line in enumerate(lines):
             canvas.drawString(72, 700 - 24 * number, line)
         canvas.line(72, 210, 320, 210)

@@ -59,11 +59,27 @@ def test_the_pages_on_a_sheet_that_is_askew_are_read_one_by_one():
     assert [lines.count(line) for line in (LINES[1], LINES[-1])] == [4, 4]
 
 
-def test_a_page_in_usual_print_is_read_as_it_is():
-    page, raster = page_of(render(make_pdf()))
+@pytest.mark.parametrize(
+    ("scanned", "read_at", "size"),
+    [(300, 200, 12), (200, 200, 12), (300, 233, 8), (300, 300, 7)],
+)
+def test_a_page_is_read_at_the_resolution_that_its_letters_need(scanned, read_at, size):
+    page, raster = page_of(render(make_pdf(size=size), dpi=scanned), scanned)
     engine = ListingEngine()
     read_page_image(raster, page, engine, 30.0)
-    assert engine.read == [(200, raster.grey.shape[1])]
+    (read,) = engine.read
+    assert read == (read_at, pytest.approx(raster.grey.shape[1] * read_at / scanned, abs=3))
+
+
+def test_words_that_were_read_at_a_lower_resolution_are_at_their_places():
+    read = {}
+    for dpi in (200, 300):
+        page, raster = page_of(render(make_pdf(), dpi=dpi), dpi)
+        read[dpi] = read_page_image(raster, page, get_engine("pytesseract", "eng"), 30.0)
+    pairs = list(zip(read[200].words, read[300].words, strict=True))
+    assert all(low.text == high.text for low, high in pairs)
+    assert all(high.box.contains_centre_of(low.box) for low, high in pairs)
+    assert (read[200].dpi, read[300].dpi) == (200, 300)  # of the scans
 
 
 @pytest.mark.slow
