@@ -19,7 +19,7 @@ from ingestion.reading.images.page_objects import (
     iter_page_objects,
 )
 from ingestion.reading.images.pdfium_calls import get_text_render_mode
-from ingestion.reading.images.render import PlacedImage, list_images
+from ingestion.reading.images.render import PlacedImage
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import PageReading, TextSource, drop_repetitions
 from ingestion.reading.routing import (
@@ -62,7 +62,7 @@ def probe_page(
     """
     page = pages.load(number)
     objects = _list_objects(page)
-    images = list_images(page, limits, objects)
+    images = pages.list_images(number, limits, objects)
     annotated = find_annotated_marks(page) if with_form else []
     has_typed_text = with_form and _flatten_annotations(pages, number, limits)
     native = TextSource.FORM if has_typed_text else TextSource.NATIVE
@@ -139,7 +139,7 @@ def _flatten_annotations(pages: OpenPages, number: int, limits: ReadingLimits) -
         page.render(scale=1 / max(page.get_size())).close()
     pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
     pages.unload(number)  # the loaded page does not contain what was flattened into it
-    list_images(pages.load(number), limits)  # images of annotations may exceed the limits too
+    pages.list_images(number, limits)  # images of annotations may exceed the limits too
     if not kinds & TEXT_ANNOTATIONS:
         return False
     return bool(pages.text_layer(number).count_chars() > printed_characters)

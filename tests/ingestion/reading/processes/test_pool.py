@@ -1,6 +1,7 @@
 """Parser processes that die in all ways, and the documents that this affects."""
 
 import asyncio
+import io
 import os
 import signal
 import subprocess
@@ -8,12 +9,14 @@ import sys
 import tempfile
 import textwrap
 import time
+import zlib
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
+import pikepdf
 import pytest
 from pebble.pool.process import PoolManager
 
@@ -115,6 +118,41 @@ async def test_a_page_that_never_finishes_affects_only_its_own_document(tmp_path
     assert stuck.code == "PARSER_FAILURE"
     assert f"exit code {-signal.SIGPROF}" in stuck.facts["reason"]
     assert all(isinstance(reading, DocumentReading) for reading in (first, *others))
+
+
+def add_large_pictures(content, count):
+    """Return a PDF with this number of pale pictures, 40 MB each, behind each signature."""
+    width, height, output = 3000, 4500, io.BytesIO()
+    with pikepdf.open(io.BytesIO(content)) as pdf:
+        for page in pdf.pages:
+            for n in range(count):
+                pale = zlib.compress(bytes([240 + n]) * (width * height * 3), 1)
+                picture = pikepdf.Stream(
+                    pdf,
+                    pale,
+                    Type=pikepdf.Name.XObject,
+                    Subtype=pikepdf.Name.Image,
+                    Width=width,
+                    Height=height,
+                    ColorSpace=pikepdf.Name.DeviceRGB,
+                    BitsPerComponent=8,
+                    Filter=pikepdf.Name.FlateDecode,
+                )
+                name = page.add_resource(picture, pikepdf.Name.XObject)
+                draw = f"q 100 0 0 20 100 {205 + 2 * n} cm {name} Do Q"
+                page.contents_add(pdf.make_stream(draw.encode()), prepend=True)
+        pdf.save(output)
+    return output.getvalue()
+
+
+@pytest.mark.slow
+async def test_pages_with_large_pictures_are_read_one_after_the_other_in_little_memory(tmp_path):
+    signed = make_pdf(signed=True, pages=4)
+    async with Reader(LIMITS) as reader:
+        plain = await reader.read(save(tmp_path, signed), SHA256)
+        reading = await reader.read(save(tmp_path, add_large_pictures(signed, 6)), SHA256)
+    assert [page.text for page in reading.pages] == [page.text for page in plain.pages]
+    assert all(page.marks for page in reading.pages)
 
 
 @pytest.mark.slow
