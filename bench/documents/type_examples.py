@@ -22,6 +22,7 @@ from ingestion.core.errors import ReadingFault
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
+from ingestion.rules import ordinary_words
 from ingestion.rules.classification.classify import extract_document_features
 from ingestion.rules.classification.features import POINTS
 from ingestion.training.train import MIN_GROUPS, Example
@@ -31,9 +32,6 @@ CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "real"
 READINGS = Path(tempfile.gettempdir()) / "siteledger-readings"
 SPECIMEN_SEEDS = (1, 2)
 LANGUAGE = "en"
-# The words that the model may use. They were checked by hand: no names of people, institutions,
-# places or products, because the real documents stay outside of the repository.
-ORDINARY_WORDS_FILE = Path(__file__).with_name("ordinary_words.txt")
 LIMITS = ReadingLimits(processes=2)
 # Texts that train the model, and texts that only measure it. Nobody changes a landmark because of
 # the second ones: write new ones instead, and move them to the first ones.
@@ -152,11 +150,6 @@ def _generated(made: Mapping[tuple[str, str, int], bytes], readings: Path) -> It
         yield Example(extract_document_features(reading), slug, group, (slug,) if slug else ())
 
 
-def ordinary_words() -> frozenset[str]:
-    """Return the words that the model may use."""
-    return frozenset(ORDINARY_WORDS_FILE.read_text(encoding="utf-8").split())
-
-
 def words_to_check(examples: Iterable[Example]) -> list[str]:
     """Return the words that occur in enough groups to be features and were not checked yet."""
     groups: dict[str, set[str]] = defaultdict(set)
@@ -164,13 +157,13 @@ def words_to_check(examples: Iterable[Example]) -> list[str]:
         for feature in example.features:
             groups[feature.partition(":")[2]].add(example.group)
     often = {word for word, having in groups.items() if len(having) >= MIN_GROUPS}
-    return sorted(word for word in often - ordinary_words() if word.isalpha())
+    return sorted(word for word in often - ordinary_words.get_words() if word.isalpha())
 
 
 def words_to_exclude(examples: Iterable[Example]) -> frozenset[str]:
     """Return all words of the examples that the model may not use."""
     words = {feature.partition(":")[2] for each in examples for feature in each.features}
-    return frozenset(words) - ordinary_words()
+    return frozenset(words) - ordinary_words.get_words()
 
 
 @cache

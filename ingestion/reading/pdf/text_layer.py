@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_double, c_ushort
 from functools import cache
+from itertools import compress
 from typing import Any, NamedTuple
 
 import pypdfium2
@@ -106,6 +107,10 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, raw: st
         texts = [
             text if text.isascii() and text.isprintable() else clean_text(text) for text in texts
         ]
+        if not all(texts):  # a glyph without a meaning, such as a tick box, is no word
+            rects = [*compress(rects, texts)]
+            starts = [*compress(starts, texts)]
+            texts = [*filter(None, texts)]
     new = tuple.__new__
     if page.get_rotation():
         boxes = convert_to_boxes(page, rects)

@@ -65,6 +65,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
     r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
     r"|(?:next|ratifying|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting"
+    r"|^due(?:\s(?:date|on|by))?\W*$"
     rf"|{_OTHER_DEADLINE}|{_OTHER_EDITION}|{_OTHER_PERMISSION}",
     DateRole.EARLIER: r"(?:first\s|(?:original|initial|last|earlier|most recent)(?:ly)?\s"
     rf"{_WORDS_OF_EARLIER}{{0,4}})"
@@ -80,6 +81,7 @@ _WORDS: dict[DateRole, str] = {
     r"|ceas(?:e|ing)|runs?\sout|beyond\b"
     r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|closure|clos(?:e|ing)"
     r"|good for|void (?:after|from)\b|still\s(?:\w+\s){1,4}(?:on|after)\b"
+    r"|re-?training\s(?:is\s)?(?:required|due)|re-?certification\s(?:is\s)?(?:required|due)"
     r"|renewal(?!\s(?:was\s)?(?:approv|grant))"
     r"|terminat|not (?:\w+ )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:ved|pt)|response|respond|applied"

@@ -195,6 +195,10 @@ def _clean_results(results: Iterable[FoundValue], spec: FieldSpec) -> Iterable[F
             for each in results
             if each.ways & _AT_CAPTION or not title_texts.names_institution_only(each.value.value)
         )
+    if spec.kind == "name":
+        return (
+            each for each in results if not person_names.has_ordinary_words_only(each.value.value)
+        )
     if spec.is_institution:
         return (each for each in results if names.may_be_institution(each.value.value))
     if not spec.line_with:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 
+from ingestion.rules import ordinary_words
 from ingestion.rules.fields.persons import names
 
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
@@ -288,6 +289,16 @@ def may_follow_given_name(text: str, name: str) -> bool:
 
 
 @lru_cache(maxsize=512)
+def has_ordinary_words_only(name: str) -> bool:
+    """Return whether a text has the form of a name and is none, as "Site File" or "One Way".
+
+    A title, and an ordinary word that is a name too, show that it may be one.
+    """
+    words = set(re.findall(r"[^\W\d_]{2,}", name.lower()))
+    is_ordinary = bool(words) and words <= ordinary_words.get_words()
+    return is_ordinary and not words & (_TITLES | ordinary_words.ALSO_NAMES)
+
+
 def find_name_line(text: str) -> str:
     """Return the name that is all of a line, or "". Degrees may follow it."""
     plain = _NUMBER_BEHIND.sub("", blank_bracketed_title(text)).strip(" ,;").removeprefix("To ")

@@ -121,7 +121,9 @@ class SearchedDocument:
         if spec.line_with:
             return course_names.is_doubtful(value.value)
         if spec.kind == "name" and not spec.alone:
-            return has_other_role(self.text, value.value, is_holder=spec.is_large)
+            return not person_names.is_full_name(value.value) or has_other_role(
+                self.text, value.value, is_holder=spec.is_large
+            )
         return self.has_competing_days(spec, value)
 
     def has_competing_days(self, spec: FieldSpec, value: FieldValue) -> bool:

@@ -77,6 +77,22 @@ def test_short_words_without_spaces_in_the_file_stay_words(tmp_path):
     assert page.text.splitlines()[0] == words
 
 
+TILDE_HAS_NO_MEANING = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
+/CMapName /X def /CMapType 2 def 1 begincodespacerange <00> <FF> endcodespacerange
+1 beginbfchar <7E> <0000> endbfchar endcmap end end"""
+
+
+def test_a_glyph_without_a_meaning_is_no_word(tmp_path):
+    content = make_pdf(lines=("Role: ~ Sub-Investigator ~ Principal Investigator",))
+    with pikepdf.open(io.BytesIO(content)) as pdf:
+        for font in pdf.pages[0].Resources.Font.values():
+            font.ToUnicode = pdf.make_stream(TILDE_HAS_NO_MEANING)
+        pdf.save(tmp_path / "paper.pdf")
+    page = read(tmp_path / "paper.pdf").pages[0]
+    texts = [each.text for each in page.words]
+    assert texts[:4] == ["Role:", "Sub-Investigator", "Principal", "Investigator"]
+
+
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_boxes_are_those_of_the_rotated_page(tmp_path, turn):
     def rotate(document: pikepdf.Pdf) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ingestion.rules import ordinary_words
 from ingestion.rules.classification.classify import TypeMatch, classify
 from ingestion.rules.classification.features import (
     MAX_WORD_PAGES,
@@ -20,14 +21,13 @@ from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import make_page, make_reading
 
 ROOT = Path(__file__).parents[4]
-ORDINARY_WORDS = set((ROOT / "bench" / "documents" / "ordinary_words.txt").read_text().split())
 DOCUMENTS = ROOT / "tests" / "documents"
 
 
 def test_the_model_knows_ordinary_words_only():
     features = load_model().coefficients
     words = {name.partition(":")[2] for name in features if not name.startswith("layout:")}
-    assert words - ORDINARY_WORDS == set()
+    assert words - ordinary_words.get_words() == set()
 
 
 def test_the_model_knows_no_type_that_does_not_exist():

@@ -57,6 +57,9 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
             DateRole.APPROVAL,
         ),
         ("Approval ceases on 3 May 2021", DateRole.END),
+        ("Due 3 May 2021", DateRole.OTHER),
+        ("Renewal due: 3 May 2021", DateRole.END),
+        ("Retraining required by 3 May 2021", DateRole.END),
         ("If the survey is still open on 3 May 2021", DateRole.END),
         ("Void after 3 May 2021", DateRole.END),
         ("It lasts until the end date in your application, 3 May 2021", DateRole.END),
@@ -951,3 +954,26 @@ def test_of_two_writings_on_a_scan_the_one_whose_last_word_is_whole_is_read():
     )
     assert values["irb_name"].value == "FAHS Research Ethics Committee, DIU"
     assert not values["irb_name"].is_sure
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Investigator: Site File", None),
+        ("Investigator: Item Entry", None),
+        ("Investigator: Mark Price", "Mark Price"),
+        ("Investigator: Dr. Long Day", "Dr. Long Day"),
+    ],
+)
+def test_a_name_does_not_consist_of_ordinary_words_alone(line, name):
+    found = read("financial-disclosure", "Financial Disclosure Form", "", line).get("investigator")
+    assert (found and found.value) == name
+
+
+def test_a_name_of_one_word_is_in_doubt():
+    whole = read("delegation-log", "Delegation Log", "Principal Investigator: Dr. Aino Virtanen")
+    part = read("delegation-log", "Delegation Log", "Principal Investigator: Dr. Aino")
+    assert (whole["investigator"].is_sure, part["investigator"].is_sure) == (True, False)
