@@ -9,6 +9,7 @@ import asyncio
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -154,7 +155,7 @@ def _compare(
     )
 
 
-async def _check_all(  # noqa: PLR0915 - the work with one document in one place
+async def _check_all(
     documents: Sequence[Document],
     rendered: Mapping[int, str],
     sites: Mapping[int, SiteFacts],
@@ -169,52 +170,68 @@ async def _check_all(  # noqa: PLR0915 - the work with one document in one place
     async def check(reader: "Reader", document: Document) -> None:
         nonlocal done
         async with waiting:
-            path = reader.scratch / f"filed-{document.pk}"
-            pages_path = reader.scratch / f"filed-{document.pk}.pdf"
-            try:
-                await asyncio.to_thread(archive.copy_to, document.sha256, path)
-                opened = None
-                if document.pk in rendered:
-                    await asyncio.to_thread(archive.copy_to, rendered[document.pk], pages_path)
-                    opened = await reader.open_indirect(path, document.sha256, pages_path)
-                judge = partial(
-                    check_or_reject,
-                    sent=SenderFacts(
-                        document.schema_version,
-                        document.document_type,  # the recorded type stands for a declared one
-                        document.declared_person,
-                        document.filename,
-                        language=document.declared_language,
-                        version=document.declared_version,
-                    ),
-                    site=sites[document.site_id],
-                    today=(document.settled_at or document.received_at).date(),
-                    part=document.file_part,
-                    model=model,
+            # A document whose file is missing is counted as unreadable.
+            with suppress(FileNotFoundError):
+                found[document.pk] = await _judge_again(
+                    reader, document, rendered.get(document.pk), sites[document.site_id], model
                 )
-                pages = document.file_part.numbers if document.file_part else None
-                found[document.pk] = await reader.read_then(
-                    judge,
-                    path,
-                    document.sha256,
-                    pages=pages,
-                    rendered=opened if isinstance(opened, RenderedPages) else None,
-                    expected_language=document.declared_language,
-                )
-            except FileNotFoundError:
-                pass  # it is counted as unreadable
-            finally:
-                path.unlink(missing_ok=True)
-                pages_path.unlink(missing_ok=True)
-                done += 1
-                progress(done, len(documents))
+            done += 1
+            progress(done, len(documents))
 
-    from ingestion.reading.indirect_files import RenderedPages  # noqa: PLC0415 - large libraries
-    from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - as above
+    from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - large libraries
 
     async with Reader(limits) as reader:
         await asyncio.gather(*(check(reader, document) for document in documents))
     return found
+
+
+async def _judge_again(
+    reader: "Reader",
+    document: Document,
+    rendition: str | None,
+    site: SiteFacts,
+    model: ModelFile | None,
+) -> CheckedDocument:
+    """Return what the rules decide today about a filed document, as on the day of its decision.
+
+    `rendition` is the SHA-256 of the rendition from which it was read. Raises FileNotFoundError.
+    """
+    from ingestion.reading.indirect_files import RenderedPages  # noqa: PLC0415 - large libraries
+
+    path = reader.scratch / f"filed-{document.pk}"
+    pages_path = reader.scratch / f"filed-{document.pk}.pdf"
+    judge = partial(
+        check_or_reject,
+        sent=SenderFacts(
+            document.schema_version,
+            document.document_type,  # the recorded type stands for a declared one
+            document.declared_person,
+            document.filename,
+            language=document.declared_language,
+            version=document.declared_version,
+        ),
+        site=site,
+        today=(document.settled_at or document.received_at).date(),
+        part=document.file_part,
+        model=model,
+    )
+    try:
+        await asyncio.to_thread(archive.copy_to, document.sha256, path)
+        opened = None
+        if rendition:
+            await asyncio.to_thread(archive.copy_to, rendition, pages_path)
+            opened = await reader.open_indirect(path, document.sha256, pages_path)
+        return await reader.read_then(
+            judge,
+            path,
+            document.sha256,
+            pages=document.file_part.numbers if document.file_part else None,
+            rendered=opened if isinstance(opened, RenderedPages) else None,
+            expected_language=document.declared_language,
+        )
+    finally:
+        path.unlink(missing_ok=True)
+        pages_path.unlink(missing_ok=True)
 
 
 def _find_renditions(documents: Iterable[Document]) -> dict[int, str]:

@@ -30,11 +30,7 @@ from .engines import (
 )
 from .letter_shapes import omits_diacritics
 from .page_language import FoundLanguage, LanguageEngines
-from .print_size import (
-    has_small_print,
-    read_print,
-    read_small_print,
-)
+from .print_size import has_small_print, read_print
 from .row_order import order_rows
 from .second_engine.combine import combine_pages
 from .stamped_print import read_stamped_print
@@ -267,9 +263,7 @@ def _run_pass(
     variant: PageVariant, engine: Engine, seconds: float, *, may_resize: bool = True
 ) -> OcrPass:
     raster = variant.raster
-    if may_resize and has_small_print(variant):
-        ocr_words = read_small_print(variant, engine, seconds)
-    elif may_resize:
+    if may_resize:
         ocr_words = read_print(variant, engine, seconds)
     else:
         ocr_words = engine.recognise(raster.grey, round(raster.dpi), seconds)

@@ -49,7 +49,10 @@ def read_print(variant: PageVariant, engine: Engine, seconds: float) -> list[Ocr
     """Return the words of a page, in pixels of its raster. Raises OcrFailed.
 
     They are read at the resolution that its letters need, which may be lower than that of a scan.
+    A page in small print is enlarged.
     """
+    if has_small_print(variant):
+        return _read_small_print(variant, engine, seconds)
     raster = variant.raster
     smaller = raster.downsampled(_choose_dpi(variant))
     words = engine.recognise(smaller.grey, round(smaller.dpi), seconds)
@@ -67,8 +70,8 @@ def _choose_dpi(variant: PageVariant) -> float:
     return needed if needed < MAX_REDUCTION * dpi else dpi
 
 
-def read_small_print(variant: PageVariant, engine: Engine, seconds: float) -> list[OcrWord]:
-    """Return the words of a page in small print, in pixels of its raster. Raises OcrFailed."""
+def _read_small_print(variant: PageVariant, engine: Engine, seconds: float) -> list[OcrWord]:
+    """Return the words of a page in small print. The pages on a sheet are read one by one."""
     budget = TimeBudget(seconds)
     raster = variant.raster
     words = []

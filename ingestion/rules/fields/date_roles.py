@@ -64,10 +64,7 @@ _DECIDES_THERE = re.compile(
     r"\b(?:approval|opinion|permission|clearance)|did not approve)\b"
 )
 _AGAIN = re.compile(r"(?i)^,?\s*and\s+(?:again|finally|then)\s+on\s*$")
-_ATTENDANCE = re.compile(
-    r"(?i)\b(?:who\swere\spresent|present\sat\sthe"
-    r"|(?<!extract from the )(?<!extract of the )minutes)\b"
-)
+_ATTENDANCE = re.compile(r"(?i)\b(?:who\swere\spresent|present\sat\sthe|minutes)\b")
 _IN_COMMAS = re.compile(r"(?i),\s+on\s+(?:the\s+)?$")
 _ON = re.compile(r"\bOn\s+(?:the\s+)?$")
 _PLACE = re.compile(r"[^\W\d_][\w .'-]{1,30},\s*")
