@@ -211,7 +211,7 @@ def _follow_sources(portal: Portal, old: Breaker, new: Breaker) -> None:
             "to": after.key if after else portal_sources.UPLOAD,
         }
         first.record(
-            "portal.source_changed",
+            portal_sources.SOURCE_CHANGED,
             by=WORKER_ACTOR,
             site=portal_approval.get_site_of_portal(first),
             detail={"portal": first.key, **change},

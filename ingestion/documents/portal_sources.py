@@ -19,12 +19,14 @@ from urllib.parse import urlsplit
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from audit.ledger import queries
 from ingestion.core.breaker import BreakerState
 from ingestion.models import PortalLimitState
 from sites.models import Portal, Site
 from sites.portal_origin import parse_origin
 
 UPLOAD = "upload"  # in place of the key of a portal
+SOURCE_CHANGED = "portal.source_changed"  # the event, whose detail has the keys `from` and `to`
 
 
 class SiteSourceKind(StrEnum):
@@ -172,3 +174,25 @@ def find_sites_to_upload(sites: "QuerySet[Site]") -> "QuerySet[Site]":
     mirrored = Portal.objects.filter(closed, mirror_of__isnull=False).exclude(approved_origin="")
     down = sites.filter(portal__limit_state__in=PortalLimitState.objects.down())
     return down.exclude(portal__in=mirrored.values("mirror_of"))
+
+
+def list_outages(portals: Iterable[Portal], since: datetime) -> list[tuple[datetime, datetime]]:
+    """Return when no source of one or more of these portals responded: beginnings and ends.
+
+    Outages that overlap are one. `since` cuts off what was before, and one that goes on ends now.
+    """
+    subjects = [portal.subject for portal in portals]
+    outages, down, beginning = [], set[str](), since
+    for change in queries.list_entries_of_events([SOURCE_CHANGED], subjects):
+        before = bool(down)
+        if change.detail and change.detail["to"] == UPLOAD:
+            down.add(change.subject)
+        else:
+            down.discard(change.subject)
+        if down and not before:
+            beginning = change.occurred_at
+        elif before and not down:
+            outages.append((beginning, change.occurred_at))
+    if down:
+        outages.append((beginning, timezone.now()))
+    return [(max(beginning, since), end) for beginning, end in outages if end > since]

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.core.cache import cache
@@ -18,7 +19,7 @@ from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
 from ingestion.documents import portal_sources
 from ingestion.documents.stuck_sites import StuckSite, find_stuck_sites
 from ingestion.models import Batch, Document
-from sites.models import Site
+from sites.models import Portal, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +165,7 @@ def _estimate(batch: Batch, total: int, unsettled: int) -> Estimate | None:
     if BatchState(batch.state).is_final:
         estimate = estimate_remaining(_list_paces(unsettled), total=unsettled)
     elif batch.started_at is not None:
-        elapsed = (timezone.now() - batch.started_at).total_seconds()
-        done = total - unsettled
-        estimate = estimate_remaining(_list_paces(total), total=total, done=done, elapsed=elapsed)
+        estimate = _estimate_working(batch, total, unsettled, batch.started_at)
     else:
         estimate = _estimate_waiting(batch, total)
     last = batch.documents.waiting().aggregate(Max("next_attempt_at"))["next_attempt_at__max"]
@@ -175,6 +174,20 @@ def _estimate(batch: Batch, total: int, unsettled: int) -> Estimate | None:
     wait = max(0, math.ceil((last - timezone.now()).total_seconds()))
     bounds = (estimate.low, estimate.likely, estimate.high)
     return Estimate(*(max(seconds, wait) for seconds in bounds))
+
+
+def _estimate_working(
+    batch: Batch, total: int, unsettled: int, started_at: datetime
+) -> Estimate | None:
+    """Estimate the rest from the batch's own pace while all of its portals responded."""
+    sites = Site.objects.filter(chunks__batch=batch)
+    portals = Portal.objects.filter(pk__in=sites.values("portal"))
+    documents = batch.documents.exclude(state=DocumentState.DIVIDED)
+    elapsed, done = (timezone.now() - started_at).total_seconds(), total - unsettled
+    for begun, ended in portal_sources.list_outages(portals, started_at):
+        elapsed -= (ended - begun).total_seconds()
+        done -= documents.filter(settled_at__gt=begun, settled_at__lte=ended).count()
+    return estimate_remaining(_list_paces(total), total=unsettled + done, done=done, elapsed=elapsed)
 
 
 def _estimate_waiting(batch: Batch, total: int) -> Estimate | None:

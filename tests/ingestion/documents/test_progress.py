@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.ledger.actors import Actor
+from audit.ledger.log import ledger
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.documents import batches, progress, results
@@ -85,6 +86,27 @@ def test_the_remaining_time_is_not_estimated_while_a_portal_does_not_respond():
     assert down.step == "Waiting for a portal that does not respond"
     PortalLimitState.objects.update(breaker="CLOSED")
     assert progress.get_progress(batch).estimate is not None
+
+
+def test_the_pace_after_an_outage_is_that_of_the_time_before_and_after_it():
+    batch = make_batch(documents=4)
+    portal, now = batch.packets.get().site.portal, timezone.now()
+    lease = claim()
+    for item in lease.items[:2]:
+        end(lease, item)
+    Batch.objects.update(started_at=now - timedelta(seconds=3700))
+    before, during = lease.items[:2]
+    for item, seconds in ((before, 3650), (during, 1000)):
+        settled_at = now - timedelta(seconds=seconds)
+        Document.objects.filter(pk=item.document).update(settled_at=settled_at)
+    names = (portal.key, "upload")
+    for seconds, source, target in ((3640, *names), (40, *reversed(names))):
+        change = {"from": source, "to": target}
+        at = now - timedelta(seconds=seconds)
+        with ledger():
+            portal.record("portal.source_changed", by=OPS, detail=change, occurred_at=at)
+    # One document in 100 seconds with a portal; the one that was rejected without it does not count.
+    assert 200 <= progress.get_progress(batch).estimate.likely <= 210
 
 
 def test_an_estimate_ends_after_the_next_attempt_of_each_document():
