@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import secrets
 import subprocess
 import sys
@@ -49,4 +48,5 @@ def guards(folder):
 
 def warnings(done):
     """Return the ids of the warnings of `manage.py check`."""
-    return re.findall(r"^\S+: \(([a-z_]+\.W\d+)\)", done.stderr, re.MULTILINE)
+    lines = map(json.loads, done.stderr.splitlines())
+    return [line["code"] for line in lines if line["level"] == "warning"]

@@ -33,10 +33,10 @@ def run(arguments, environment, **options):
 
 
 def read_line(done):
-    """Return the only line of the log. The findings of system checks are before it."""
-    *printed, line = done.stderr.splitlines()
-    assert not any(each.startswith(("{", "Traceback")) for each in printed)
-    return json.loads(line)
+    """Return the last line of the log. Those before it are the findings of system checks."""
+    *findings, line = map(json.loads, done.stderr.splitlines())
+    assert all(each["event"].startswith("system check: ") for each in findings)
+    return line
 
 
 @pytest.mark.parametrize("command", ["status", "workers"])
@@ -59,6 +59,47 @@ def test_a_refusal_of_a_command_is_one_line_with_its_exit_code(tmp_path):
     assert (done.returncode, line["code"]) == (1, "CommandError")
     assert line["event"].startswith("manage.py ingest_manifest failed: CommandError at ")
     assert "Jane" not in done.stderr
+
+
+USAGE_ERRORS = {
+    "file --unknown Jane": "wrong arguments: unknown argument. --help",
+    "file --priority Jane": "wrong arguments: argument --priority. --help",
+    "": "wrong arguments: the following arguments are required: file. --help",
+}
+
+
+@pytest.mark.parametrize("arguments", USAGE_ERRORS)
+def test_wrong_arguments_of_a_command_are_one_line_without_their_values(tmp_path, arguments):
+    command = ["manage.py", "ingest_manifest", *arguments.split()]
+    done = run(command, make_environment(tmp_path))
+    [line] = map(json.loads, done.stderr.splitlines())
+    assert (done.returncode, line["code"], line["level"]) == (2, "UsageError", "error")
+    assert USAGE_ERRORS[arguments] in line["event"]
+    assert "Jane" not in done.stderr
+
+
+def test_an_unknown_command_is_one_line(tmp_path):
+    done = run(["manage.py", "ingest"], make_environment(tmp_path))
+    [line] = map(json.loads, done.stderr.splitlines())
+    assert (done.returncode, line["event"]) == (1, "manage.py has no such command")
+
+
+@pytest.mark.parametrize("command", ["check", "status"])
+def test_each_finding_of_the_system_checks_is_one_line_with_its_code(tmp_path, command):
+    environment = make_environment(tmp_path, FETCH_TRIES="0", REVIEW_WORKING_DAYS="0")
+    done = run(["manage.py", command], environment)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    errors = {line["code"]: line["event"] for line in lines if line["level"] == "error"}
+    assert done.returncode == 1
+    assert len(errors) == 2
+    assert any("FETCH_TRIES" in event for event in errors.values())
+    assert all(code.startswith("ingestion.E") for code in errors)
+
+
+def test_the_system_checks_state_their_result_on_stdout(tmp_path):
+    done = run(["manage.py", "check"], make_environment(tmp_path))
+    assert done.returncode == 0
+    assert done.stdout.startswith("System checks: ")
 
 
 @pytest.mark.parametrize("changes", [{"LOG_FORMAT": "text"}, {}])

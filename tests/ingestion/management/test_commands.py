@@ -323,6 +323,7 @@ def test_a_missing_secret_key_is_reported_with_the_setting(settings):
     variables = environment(settings) | {
         "SECRET_KEY": "",
         "DJANGO_SETTINGS_MODULE": "config.settings",
+        "LOG_FORMAT": "text",
     }
     command = [sys.executable, "manage.py", "check"]
     result = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
