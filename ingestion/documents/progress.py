@@ -187,7 +187,9 @@ def _estimate_working(
     for begun, ended in portal_sources.list_outages(portals, started_at):
         elapsed -= (ended - begun).total_seconds()
         done -= documents.filter(settled_at__gt=begun, settled_at__lte=ended).count()
-    return estimate_remaining(_list_paces(total), total=unsettled + done, done=done, elapsed=elapsed)
+    return estimate_remaining(
+        _list_paces(total), total=unsettled + done, done=done, elapsed=elapsed
+    )
 
 
 def _estimate_waiting(batch: Batch, total: int) -> Estimate | None:

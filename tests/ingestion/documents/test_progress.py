@@ -105,7 +105,7 @@ def test_the_pace_after_an_outage_is_that_of_the_time_before_and_after_it():
         at = now - timedelta(seconds=seconds)
         with ledger():
             portal.record("portal.source_changed", by=OPS, detail=change, occurred_at=at)
-    # One document in 100 seconds with a portal; the one that was rejected without it does not count.
+    # One document in 100 seconds with a portal. What was rejected without it does not count.
     assert 200 <= progress.get_progress(batch).estimate.likely <= 210
 
 
