@@ -26,6 +26,7 @@ from xml.sax.saxutils import escape
 from reportlab.lib import colors
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import Flowable, PageBreak, Table
 
@@ -46,6 +47,8 @@ _FONT_FILES = {
 }
 _FONT_FOLDER = Path("/usr/share/fonts/truetype")
 _COLOURS = ("#1f3d6d", "#6b1d2a", "#1d5c3a", "#333333", "#5a3a7a", "#0b5d73")
+_CELL_PADDING = 14.0  # points left and right of the text of a cell
+_UNMARKED = re.compile(r"\*\*|\[[ x]\] ")  # marks that are not printed as they stand
 _ALIGNMENTS = {"left": 0, "centre": 1, "right": 2}
 
 
@@ -193,11 +196,11 @@ class _Reader:
             rows.append([cell.strip() for cell in content.removeprefix("!").split("|")])
             self.place += 1
         count = max(map(len, rows))
-        widths = _column_widths(rows, count, self.width)
         style, strong = (
             self.typography.style(scale=0.9),
             self.typography.style(scale=0.9, bold=True),
         )
+        widths = _column_widths(rows, count, self.width, strong)
         cells = [
             [
                 self._cell(cell, strong if place < heads else style, widths[column])
@@ -283,11 +286,29 @@ def _text(content: str, style: Any) -> Any:
     return blocks.make_markup_paragraph(marked, style)
 
 
-def _column_widths(rows: Sequence[Sequence[str]], count: int, width: float) -> list[float]:
-    """Return widths in proportion to the longest cells, within limits."""
-    longest = [
-        max((len(row[column]) for row in rows if column < len(row)), default=1)
-        for column in range(count)
+def _column_widths(
+    rows: Sequence[Sequence[str]], count: int, width: float, style: ParagraphStyle
+) -> list[float]:
+    """Return widths in proportion to the longest cells, within limits.
+
+    No word is broken if the other columns have room.
+    """
+    columns = [[row[column] for row in rows if column < len(row)] for column in range(count)]
+    shares = [min(max(7, *map(len, column)), 34) for column in columns]
+    widths = [width * share / sum(shares) for share in shares]
+    if style.wordWrap == "CJK":  # a line may end behind each letter
+        return widths
+    words = [[*_UNMARKED.sub("", " ".join(column)).split(), ""] for column in columns]
+    needed = [
+        _CELL_PADDING + max(stringWidth(word, style.fontName, style.fontSize) for word in column)
+        for column in words
     ]
-    shares = [min(max(length, 7), 34) for length in longest]
-    return [width * share / sum(shares) for share in shares]
+    spare = [max(0.0, each - least) for each, least in zip(widths, needed, strict=True)]
+    missing = [max(0.0, least - each) for each, least in zip(widths, needed, strict=True)]
+    if not 0 < sum(missing) <= sum(spare):
+        return widths
+    given = sum(missing) / sum(spare)
+    return [
+        each + lacking - given * room
+        for each, lacking, room in zip(widths, missing, spare, strict=True)
+    ]

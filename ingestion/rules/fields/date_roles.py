@@ -64,6 +64,8 @@ _DECIDES_THERE = re.compile(
     r"\b(?:approval|opinion|permission|clearance)|did not approve)\b"
 )
 _AGAIN = re.compile(r"(?i)^,?\s*and\s+(?:again|finally|then)\s+on\s*$")
+# The rest of the name of a file that has a date, as "consent_2024-04-22_clean.docx".
+_FILE_NAME = re.compile(r"(?i)[\w().-]{0,40}\.(?:docx?|pdf|xlsx?|pptx?|rtf|odt|txt|zip|jpe?g|png)\b")
 _ATTENDANCE = re.compile(r"(?i)\b(?:who\swere\spresent|present\sat\sthe|minutes)\b")
 _IN_COMMAS = re.compile(r"(?i),\s+on\s+(?:the\s+)?$")
 _ON = re.compile(r"\bOn\s+(?:the\s+)?$")
@@ -107,6 +109,8 @@ def find_roles(text: str, *, month_first: bool | None) -> Iterator[DatedRole]:
             following = text[written.end : written.end + _AFTER_LENGTH]
             role = _role_of_event(previous.role, clause, following)
             found = DatedRole(written, role, is_caption=False)
+        elif _FILE_NAME.match(text, written.end):
+            found = DatedRole(written, DateRole.VERSION, is_caption=False)
         else:
             found = _read_role(text, written, _SENTENCE_END.split(clause)[-1])
         yield found

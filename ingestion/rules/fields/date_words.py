@@ -100,7 +100,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
     r"|unobjectionable|no objections?\b|harmless"
-    r"|certif(?!icate\b)|endors|permission|permitted|authori[sz]|renewed"
+    r"|certif(?!icate\b)|endors|(?<!parent )(?<!parental )(?<!parents' )permission(?! (?:letter|slip|form)\b)|permitted|authori[sz]|renewed"
     r"|opinion|positive (?:advice|decision|vote)|ratif|sanction",
     DateRole.DECISION: r"(?:event|status)\sdate|determin|decision|decided|outcome|accept"
     r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b"
