@@ -65,15 +65,18 @@ _DECIDES_THERE = re.compile(
 )
 _AGAIN = re.compile(r"(?i)^,?\s*and\s+(?:again|finally|then)\s+on\s*$")
 # The rest of the name of a file that has a date, as "consent_2024-04-22_clean.docx".
-_FILE_NAME = re.compile(r"(?i)[\w().-]{0,40}\.(?:docx?|pdf|xlsx?|pptx?|rtf|odt|txt|zip|jpe?g|png)\b")
+_FILE_NAME = re.compile(
+    r"(?i)[\w().-]{0,40}\.(?:docx?|pdf|xlsx?|pptx?|rtf|odt|txt|zip|jpe?g|png)\b"
+)
 _ATTENDANCE = re.compile(r"(?i)\b(?:who\swere\spresent|present\sat\sthe|minutes)\b")
+_EXTRACT = re.compile(r"(?i)\bextracts?\s(?:from|of)\b[^.;:\d]{0,30}\bminutes\b")
 _IN_COMMAS = re.compile(r"(?i),\s+on\s+(?:the\s+)?$")
 _ON = re.compile(r"\bOn\s+(?:the\s+)?$")
 _PLACE = re.compile(r"[^\W\d_][\w .'-]{1,30},\s*")
 _STAMP = re.compile(r"(?<!NOT )(?<!DIS)\bAPPROVED\W*\n\W*(?i:date|dated|on)\W*$")
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
-    r"(?:\w+ed|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"
+    r"(?:\w+ed|brought|put|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"
 )
 _OF_COURSE = frozenset({DateRole.COMPLETION, DateRole.ISSUE})
 _OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
@@ -211,6 +214,8 @@ def _without_first_day(clause: str, *, is_caption: bool) -> str:
 
 def _role_of_event(role: DateRole, clause: str, following: str) -> DateRole:
     """Return what a committee did on a date, by the words before and after it."""
+    if _EXTRACT.search(clause):
+        return DateRole.DECISION  # of the meeting whose minutes have it
     if _FUTURE.search(clause) or (role is DateRole.REVIEW and _ATTENDANCE.search(clause)):
         return DateRole.OTHER
     if role is DateRole.REVIEW and _DECIDES_THERE.match(following):

@@ -73,7 +73,8 @@ _WORDS: dict[DateRole, str] = {
     r"|opinion|accept|permission|authori[sz]|issu|register|registration|licen[cs])"
     r"|(?:study|project|trial)(?:,?\s(?:which|that)\s(?:\w+\s){0,3}|\sitself\s(?:was\s)?"
     r"|\s(?:was|had\sbeen)\s)approved",
-    DateRole.END: r"end date (?:given )?(?:in|of) (?:your|the) (?:application|proposal|form)"
+    DateRole.END: r"end date (?:given |(?:which |that )?you (?:gave|stated) )?(?:in|of)"
+    r" (?:your|the) (?:application|proposal|form)"
     r"|expir|exp\.|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
@@ -82,7 +83,7 @@ _WORDS: dict[DateRole, str] = {
     r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|closure|clos(?:e|ing)"
     r"|good for|void (?:after|from)\b|still\s(?:\w+\s){1,4}(?:on|after)\b"
     r"|re-?training\s(?:is\s)?(?:required|due)|re-?certification\s(?:is\s)?(?:required|due)"
-    r"|renewal(?!\s(?:was\s)?(?:approv|grant))"
+    r"|(?<!on )(?<!application for )renewal(?!\s(?:was\s)?(?:approv|grant))"
     r"|terminat|not (?:\w+ )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:ved|pt)|response|respond|applied"
     r"|request(?:ed)?\b(?!\s(?:(?:was|is|has been)\s)?(?:approv|grant|accept))"
@@ -100,15 +101,18 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
     r"|unobjectionable|no objections?\b|harmless"
-    r"|certif(?!icate\b)|endors|(?<!parent )(?<!parental )(?<!parents' )permission(?! (?:letter|slip|form)\b)|permitted|authori[sz]|renewed"
+    r"|certif(?!icate\b)|endors|permitted|authori[sz]|renewed"
+    r"|(?<!parent )(?<!parental )(?<!parents' )permission(?! (?:letter|slip|form)\b)"
     r"|opinion|positive (?:advice|decision|vote)|ratif|sanction",
-    DateRole.DECISION: r"(?:event|status)\sdate|determin|decision|decided|outcome|accept"
+    DateRole.DECISION: r"(?:event|status)\sdate|determin|judge?ment|decision|decided|outcome"
+    r"|accept"
     r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b"
     r"|vote (?:of|dated|(?:was|has been) (?:given|issued|passed|taken))\b",
-    DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
+    DateRole.REVIEW: r"(?<!chart )(?<!record )(?<!records )(?<!literature )"
+    r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|examined by|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"accreditation date|date of accreditation|accredited (?:on|from|since)\b"
-    r"|effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
+    r"|effectiv|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
     r"|with effect|in force|valid(?:ity)?\b|(?:period|term) of|period(?=\W*$)"
     r"|(?:insurance|cover|coverage|policy) period"
     r"|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
@@ -150,6 +154,8 @@ _OTHER_EVENTS = frozenset({DateRole.EARLIER, DateRole.OTHER})
 
 def role_of_caption(caption: str) -> DateRole | None:
     """Return the role that the words of a caption show, as in "REB approval date"."""
+    if caption.strip(" :").casefold() == "to":
+        return DateRole.END  # of a period, below the caption "from"
     role = role_of_clause(caption, is_caption=True)
     return DateRole.END if role in OPEN_ROLES and UP_TO.search(caption) else role
 

@@ -95,7 +95,7 @@ def _dates_at_captions(
         if written is None:
             continue
         before = line.text[: written.start].strip()
-        if before:
+        if before.strip(": "):
             captions = [before] if before.endswith((":", "-", "\u2013")) else []
         else:
             captions = _captions_of_date(line, lines)

@@ -1,7 +1,8 @@
-"""Leaves out the cells of tables that show what was valid before, as below "Previous".
+"""Leaves out what shows the values of another edition: an earlier one, or the master of a site's.
 
-Their values are not those of the document, and the words in their rows do not tell them apart. They
-are left out before the values are read.
+These are the cells of a table below "Previous", and the version of the master in the footer of the
+consent form of a site. Their values are not those of the document, and the words beside them do not
+tell them apart. They are left out before the values are read.
 """
 
 import re
@@ -11,6 +12,7 @@ from dataclasses import replace
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.text_lines import TextLine, find_column, split_lines
+from ingestion.rules.fields.values import words_at
 
 _NOUN = (
     r"(?:\s(?:approvals?|approved|versions?|values?|periods?|reviews?|submissions?|entry|text"
@@ -38,12 +40,32 @@ _HAS_HEADS = re.compile(
 )
 _KINDS_OF_HEADS = tuple(map(frozenset, (_OLD_WORDS, _CURRENT_WORDS, _NEW_WORDS)))
 _WORD = re.compile("[a-z]+")
+# The version of a master, up to that of the site in the same line, and the version of a site.
+_MASTER_VERSION = re.compile(
+    r"(?im)\bmaster\b[^\n]{0,60}?\bv(?:er(?:sion)?)?\.?\s?\d[^\n]*?(?=\b(?:site|local)\b|$)"
+)
+_SITE_VERSION = re.compile(
+    r"(?i)\b(?:site|local)\b(?:(?!master)[^\n.;]){0,60}?\bv(?:er(?:sion)?)?\.?\s?\d"
+)
 _MAX_OFFSET = 6.0  # points between the left edges of the cells of a column
 
 
 def without_superseded_cells(reading: DocumentReading) -> DocumentReading:
     """Return a reading without the cells that show what was valid before."""
-    return replace(reading, pages=tuple(map(_without_superseded_cells, reading.pages)))
+    pages = map(_without_superseded_cells, map(_without_master_version, reading.pages))
+    return replace(reading, pages=tuple(pages))
+
+
+def _without_master_version(page: PageReading) -> PageReading:
+    """Return a page without the version of the master, if it states that of the site, too."""
+    if not _MASTER_VERSION.search(page.text) or not _SITE_VERSION.search(page.text):
+        return page
+    left_out: set[int] = set()
+    for line in split_lines(page):
+        for found in _MASTER_VERSION.finditer(line.text):
+            left_out.update(map(id, words_at(line.words, *found.span())))
+    words = tuple(word for word in page.words if id(word) not in left_out)
+    return replace(page, words=words, text=_MASTER_VERSION.sub("", page.text))
 
 
 def _without_superseded_cells(page: PageReading) -> PageReading:

@@ -26,9 +26,10 @@ _MAX_OFFSET = 2.0  # points between the left edges of two lines of a cell
 _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 _MAX_WRAPPED_WORDS = 7  # of the name of a committee, in the next line
 _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
+_MAX_CAPITALISED_BOARD_WORDS = 13  # the same, each with a capital letter
 _MAX_INSTITUTION_WORDS = 7
 _BOARD = re.compile(
-    rf"(?:{NAME_WORD} (?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
+    rf"(?:{NAME_WORD} (?:\([A-Z]{{2,8}}\) )?(?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
     r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
     r"(?:Boards?|Committees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
     r"(?: Research(?= of\b| at\b))?(?: \([A-Z]{2,8}\))?"
@@ -49,7 +50,15 @@ _POSSESSIVE = re.compile(  # "Ashby College's Board", but not "Ashby Children's 
     r"|['\u2019]s"
     r"(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
 )
-_ARTICLE = re.compile(r"^(?:The|This|From|On|Your|Our|Dear|To) ")
+# Words of a sentence in capital letters, officers, and months, which no name of a committee has.
+_NO_BOARD = re.compile(r"(?i)\b(?:exempt|from|that|certify|this|we|you|members? of|chair\w* of)\b")
+_MONTH_BEHIND = re.compile(
+    r"(?i),?\s(?:on|in)\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*(?:\s\d+)?$"
+)
+# The address of an institution, or its number in brackets.
+_ADDRESS_BEHIND = re.compile(r"\s*\(\d+\)$|,\s(?:[^,]*\d.*|P\.?\s?O\.?\s.*)$")
+_SEPARATOR = re.compile(r"\s+[|\u2022\u00b7]\s+")  # between a unit and its committee
+_ARTICLE = re.compile(r"^(?:ALL|The|This|From|On|Your|Our|Dear|To) ")
 _DOCUMENT_OF = re.compile(
     r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*"
     r"|executive|secretariat)"
@@ -102,14 +111,24 @@ def find_headings(
     for at, line in enumerate(lines):
         if line.box.top > LETTERHEAD_SHARE * page.height:
             return
-        if not any(fuzzy_phrases.contains_phrase(line.text, phrase) for phrase in spec.heading):
+        if not _has_phrase(line.text, spec):
             continue
-        words, text = line.words, line.text
+        words = line.words
+        text = next(part for part in _SEPARATOR.split(line.text) if _has_phrase(part, spec))
         if _GOES_ON.search(text) and at + 1 < len(lines):
             words, text = (*words, *lines[at + 1].words), f"{text} {lines[at + 1].text}"
-        text = _clean_heading(_DOCUMENT_BEHIND.sub("", text.strip(" ,;_-")), line, lines[:at])
-        if text and len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith((".", ":")):
+        is_capitalised = is_in_title_case([line]) and "," not in text
+        limit = _MAX_CAPITALISED_BOARD_WORDS if is_capitalised else _MAX_BOARD_WORDS
+        if len(text.split()) > limit:
+            continue
+        text = _ADDRESS_BEHIND.sub("", _DOCUMENT_BEHIND.sub("", text.strip(" ,;_-")))
+        text = _clean_heading(text, line, lines[:at])
+        if text and not text.endswith((".", ":")):
             yield value_of_line(page, words, spec, text)
+
+
+def _has_phrase(text: str, spec: FieldSpec) -> bool:
+    return any(fuzzy_phrases.contains_phrase(text, phrase) for phrase in spec.heading)
 
 
 def _clean_heading(text: str, line: TextLine, above: Sequence[TextLine]) -> str:
@@ -161,7 +180,8 @@ def _plain_name_of_board(text: str) -> str:
     plain = _ARTICLE.sub(
         "", _POSSESSIVE.sub(lambda match: match["kept"] or "", sentence).strip(" ,;.")
     )
-    return _DOCUMENT_OF.sub("", plain)
+    plain = _MONTH_BEHIND.sub("", _DOCUMENT_OF.sub("", plain))
+    return "" if _NO_BOARD.search(plain) else plain
 
 
 def _with_wrapped_words(line: TextLine, following: TextLine | None) -> str:

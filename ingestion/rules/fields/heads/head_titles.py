@@ -41,7 +41,7 @@ _VERSION = re.compile(r"(?i)\bversion\s?\d")
 _MIN_TITLE_WORDS = 5  # of a title without a caption
 _MIN_SUBJECT_WORDS = 3
 _NO_TITLE_ALONE = re.compile(
-    r"(?i)\b(?:committee|board|consent|certificates?|letter|notice|memo\w*|form|department|faculty"
+    r"(?i)\b(?:committee|board|panel|consent|certificates?|letter|notice|memo\w*|form|department|faculty"
     r"|school of|division of|office of|university|road|street|avenue|suite|p\.?o\.? box|page"
     r"|version|date|tel|phone|email|confidential|copy|approv\w+|permission"
     r"|information (?:sheet|about|for))\b"

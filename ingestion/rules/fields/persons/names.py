@@ -36,6 +36,7 @@ _TITLES_AND_DEGREES = _words(
     " scd dmsc mtech otr ldn mlt rnc cnrn ocn aocn ccm cdces fache fesc fccm frcem frcog"
     " mrcog frcr mrcs mrcem mrcpch frcpch facog mmed bmed bmedsci bmbch lmft lpc lcpc rdn mx"
     " aud dpharm dhsc drmed mme mlle dott dottssa dra drs engr smt shri capt ir hab"
+    " frcpath mrcpath frcsc fwacp fmcpath fcps msce msci faan faaos"
     " rndr mudr judr phdr mvdr csc drsc mgr maslp rnd dm dpm"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
@@ -53,7 +54,8 @@ _NOT_DISTINCTIVE = frozenset(
 _INSTITUTION_WORDS = _words(
     "irb iec erb reb rec hrec erc institutional review board independent research ethics ethical"
     " committee"
-    " commission human subjects lab labs laboratory laboratories clinical medical services the of"
+    " commission panel office protection use involving participants human subjects"
+    " lab labs laboratory laboratories clinical medical services the of"
     " for and at in inc llc ltd plc corp co gmbh ag"
 )
 # Letters that Unicode does not decompose.

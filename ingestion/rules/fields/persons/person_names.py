@@ -113,6 +113,7 @@ _ENDS_OF_COMPANIES = (
     " PLLC",
 )
 _NUMBER_BEHIND = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")  # of a student or a member of staff
+_SPECIALITY_BEHIND = re.compile(r"(?<=[A-Z.])\s\([^\W\d_][^()\d]{3,40}\)$")  # of a degree
 _PLACE_BEHIND = re.compile(
     r"(?i) (?:centre|center|hospital|university|institute|college|school|department|faculty"
     r"|division|clinic|site)\b"
@@ -125,6 +126,9 @@ _PARTICLES_OF_SURNAMES = frozenset(
     )
 )
 _GIVEN_NAMES = re.compile(rf"{_CAPITAL}{_IN_NAME}*(?: {_CAPITAL}{_IN_NAME}*){{0,3}}")
+# "My name is Ann Cole. I work at": no initial
+_NEW_SENTENCE = re.compile(r"(?<=[^\W\d_]{3})\.\s(?=I\b(?!\.))")
+_MAX_SYLLABLE = 6  # letters of a Chinese name
 _MAX_ABBREVIATION = 4  # letters, as in "Prof."; a longer word with a dot ends a sentence
 _CAPITALS = re.compile(r"[A-Z]{2,6}[,.;]?")
 _GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv"})
@@ -155,7 +159,7 @@ def trim(text: str) -> str:
     # "n." of "n. med." has the form of an initial.
     if (titles := _TITLES_BEFORE.match(text)) and titles.end() < len(text):
         return titles[0] + trim(text[titles.end() :])
-    written_words = text.split()
+    written_words = _NEW_SENTENCE.split(text)[0].split()
     for place, written in enumerate(written_words):
         word = written.strip(".,;:").casefold()
         is_degree = not names.split_name(written) and (has_degree or word not in _TITLES)
@@ -236,15 +240,17 @@ def may_be_cut(written: str, name: str) -> bool:
     """Return whether a name may be a surname only, of which `trim` left out the given names.
 
     As in "Garcia Moreno, Luis", which has the form of two names of people. Behind a title, the
-    given name comes first.
+    given name comes first, except in Chinese names, as in "Dr Lim Sze Hwee, Adeline".
     """
     following = written.partition(name)[2]
     given = following.strip(" ,;")
-    words = name.split()
+    title, *words = name.split()
+    has_title = title.strip(".").casefold() in _TITLES
+    is_chinese = has_title and len(words) == 3 and all(len(word) <= _MAX_SYLLABLE for word in words)
+    given = given.partition(",")[0] if is_chinese else given
     return (
         following.startswith(",")
-        and len(words) == 2
-        and words[0].strip(".").casefold() not in _TITLES
+        and (is_chinese or (len(words) == 1 and not has_title))
         and _GIVEN_NAMES.fullmatch(given) is not None
         and may_be_name(given)
         and given.split()[0].casefold() not in _ROLES
@@ -302,7 +308,7 @@ def has_ordinary_words_only(name: str) -> bool:
 def find_name_line(text: str) -> str:
     """Return the name that is all of a line, or "". Degrees may follow it."""
     plain = _NUMBER_BEHIND.sub("", blank_bracketed_title(text)).strip(" ,;").removeprefix("To ")
-    plain = plain.removeprefix("PI ")
+    plain = _SPECIALITY_BEHIND.sub("", plain.removeprefix("PI "))
     match = _NAME.fullmatch(plain)
     if match is None or trim(plain) != plain or not is_full_name(plain) or not may_be_name(plain):
         return ""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from itertools import islice
 
 from ingestion.reading.results import PageReading, Word
@@ -21,6 +22,7 @@ from ingestion.rules.fields.date_words import (
     is_of_period,
     role_of_caption,
 )
+from ingestion.rules.fields.dates_in_context import DateInContext
 from ingestion.rules.fields.heads import head_persons
 from ingestion.rules.fields.heads.layout import LETTERHEAD_SHARE
 from ingestion.rules.fields.month_dates import find_day, find_months
@@ -48,6 +50,7 @@ _OTHER_PERSON = re.compile(
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 # The roles that count for the day of an approval only at a caption.
 _GENERAL_ROLES = frozenset({DateRole.BEGINNING, DateRole.ISSUE})
+_MAX_BETWEEN_PERIODS = timedelta(days=31)
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
 _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
 _RANK_BELOW_LINE = 1  # of the name of a course below the words that announce it
@@ -74,6 +77,7 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
     if not spec.roles:
         return
     found = [each for page in document.reading.pages for each in document.dates_of(page)]
+    found = _without_ends_before(found)
     is_approval, has_other = DateRole.APPROVAL in spec.roles[:1], False
     for rank, role in enumerate(map(DateRole, spec.roles), RANK_OF_ROLES):
         # The date of a letter below its heading shows only when it was written.
@@ -98,6 +102,22 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
             # Of several days of one role, none is without doubt.
             ways = each.ways if len(at_captions) == 1 else frozenset({Way.SENTENCE})
             yield FoundValue(replace(each.value, name=spec.name), ways, rank)
+
+
+def _without_ends_before(found: Sequence[DateInContext]) -> list[DateInContext]:
+    """Return the dates of a document without the end of a period directly before another one.
+
+    As in "The current approval ends on 13 May. New period: from 14 May to 13 May of the next year".
+    """
+    ends = {each.value.day for each in found if each.role is DateRole.END and each.value.day}
+    begins = {each.value.day for each in found if each.role is DateRole.BEGINNING}
+    before = {
+        end
+        for end in ends
+        for day in begins
+        if day and timedelta() < day - end <= _MAX_BETWEEN_PERIODS and max(ends) > day
+    }
+    return [each for each in found if each.role is not DateRole.END or each.value.day not in before]
 
 
 def search_months(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

@@ -20,6 +20,10 @@ _CONTINUES = re.compile(
     r"(?!(?:is|was|were|are|has|have|had|will|shall|may|as|by|which|that|submitted|dated)\b)[a-z]+\s"
 )
 _CONTINUES_IN_CAPITALS = re.compile(r"(?:OF|FOR|IN|AND|ON|WITH|AT|TO|BY|FROM|AMONG|THE)\b[^a-z:]+$")
+# The same in a title whose words begin with capital letters, without a verb or a caption.
+_CONTINUES_IN_TITLE_CASE = re.compile(
+    r"(?:Of|For|In|And|On|With|By|From|Among|Versus|Following|During)(?:\s[A-Z(][\w'()-]*)+\.?$"
+)
 _ACRONYM_ALONE = re.compile(r"\([^()]{2,30}\)\.?")  # of the study, in a line behind its title
 _MAX_LINES = 5
 # The two parts of a caption that is broken behind the title.
@@ -62,6 +66,7 @@ def continue_title(first: str, below: Sequence[str]) -> str:
             break
         wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
         wraps = wraps or _CONTINUES.match(plain) is not None
+        wraps = wraps or _CONTINUES_IN_TITLE_CASE.match(plain) is not None
         wraps = wraps or (first.isupper() and _CONTINUES_IN_CAPITALS.match(plain) is not None)
         if ended or not (wraps or is_open):
             break

@@ -13,7 +13,7 @@ from ingestion.rules.fields.date_roles import find_roles
 from ingestion.rules.fields.date_words import DateRole
 from ingestion.rules.fields.extraction import read_fields
 from ingestion.rules.fields.persons.names import is_same_person
-from ingestion.rules.fields.persons.person_names import find_name_line
+from ingestion.rules.fields.persons.person_names import find_name_line, trim
 from tests.ingestion.rules.pages import make_page, make_reading
 
 HEAD = ["Northfield University", "Research Ethics Committee", ""]
@@ -58,6 +58,15 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
         ),
         ("Approval ceases on 3 May 2021", DateRole.END),
         ("Due 3 May 2021", DateRole.OTHER),
+        ("Effectivity of approval: 3 May 2021", DateRole.APPROVAL),
+        ("Date of judgement: 3 May 2021", DateRole.DECISION),
+        ("Records of a chart review from 3 May 2021", DateRole.BEGINNING),
+        ("This will be brought to the meeting of 3 May 2021", DateRole.OTHER),
+        ("Extract of the minutes of the meeting held on 3 May 2021", DateRole.DECISION),
+        ("Parental permission 3 May 2021", None),
+        ("Approval letter 2021-05-03_signed.pdf", DateRole.VERSION),
+        ("Date of the meeting on renewal: 3 May 2021", DateRole.REVIEW),
+        ("valid until the end date which you gave in the form (3 May 2021)", DateRole.END),
         ("Renewal due: 3 May 2021", DateRole.END),
         ("Retraining required by 3 May 2021", DateRole.END),
         ("If the survey is still open on 3 May 2021", DateRole.END),
@@ -977,3 +986,94 @@ def test_a_name_of_one_word_is_in_doubt():
     whole = read("delegation-log", "Delegation Log", "Principal Investigator: Dr. Aino Virtanen")
     part = read("delegation-log", "Delegation Log", "Principal Investigator: Dr. Aino")
     assert (whole["investigator"].is_sure, part["investigator"].is_sure) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Dr. Vikram A. Sethna, MD, DM (Neurology)", "Dr. Vikram A. Sethna, MD, DM"),
+        ("Dr. Vikram A. Sethna", "Dr. Vikram A. Sethna"),
+    ],
+)
+def test_the_speciality_of_a_degree_is_no_part_of_a_name(line, name):
+    assert find_name_line(line) == name
+
+
+def test_a_sentence_that_begins_with_i_is_no_initial():
+    values = read("informed-consent-form", "Information Sheet", "", "My name is Ann Cole. I am a")
+    assert trim("Ann Cole. I am a nurse") == "Ann Cole"
+    assert "investigator" not in values or values["investigator"].value == "Ann Cole"
+
+
+def test_a_given_name_behind_a_chinese_name_leaves_it_in_doubt():
+    form = ["Consent Form", "", "Principal Investigator & Contact Details:"]
+    part = read("informed-consent-form", *form[:2], f"{form[2]} Dr Tan Wei Jun, Clara, Professor")
+    assert not part["investigator"].is_sure
+
+
+# Versions and periods
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [
+        ["Master Consent Form, version 2.0, 3 May 2021", "Site version 2.1, 8 June 2021"],
+        ["Master ICF Version 2.0, 3 May 2021. Local ICF Version 2.1, 8 June 2021"],
+    ],
+)
+def test_the_version_of_a_site_is_read_and_not_that_of_its_master(footer):
+    values = read("informed-consent-form", "Participant Information and Consent", "", *footer)
+    found = values["version"].value, values["version_date"].day
+    assert found == ("2.1", date(2021, 6, 8))
+
+
+@pytest.mark.parametrize(
+    "footer", ["Master Consent Form, version 2.0", "Site form, based on Master ICF Version 2.0"]
+)
+def test_the_version_of_a_master_is_read_if_the_site_has_none(footer):
+    values = read("informed-consent-form", "Participant Information and Consent", "", footer)
+    assert values["version"].value == "2.0"
+
+
+def test_the_end_of_the_period_before_is_not_the_end_of_the_approval():
+    values = read(
+        "irb-continuing-review",
+        *HEAD,
+        "Continuing Review Approval",
+        "Current approval ends on: 13 May 2021",
+        "New period from: 14 May 2021",
+        "to: 13 May 2022",
+    )
+    assert values["expiry_date"].day == date(2022, 5, 13)
+
+
+# Committees
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Ethics Committee of Ashby College, 12 High Street, 97555 Ashby", "of Ashby College"),
+        ("Research Compliance | Ashby College Ethics Committee", "Ashby College Ethics"),
+        ("Ashby College Ethics Committee \u00b7 Campus Box 4410", "Ashby College Ethics"),
+    ],
+)
+def test_an_address_or_a_unit_beside_a_committee_is_no_part_of_its_name(line, name):
+    found = read("irb-approval", line, "", "Approval of the study")["irb_name"].value
+    assert found in {f"Ethics Committee {name}", f"{name} Committee"}
+
+
+@pytest.mark.parametrize("line", ["THIS STUDY IS EXEMPT FROM IRB", "WE CERTIFY THAT THIS IRB MET"])
+def test_a_sentence_in_capital_letters_is_no_committee(line):
+    assert "irb_name" not in read("irb-exemption", "Exemption", "", line)
+
+
+def test_the_title_of_a_study_goes_on_with_a_preposition_and_capital_letters():
+    values = read(
+        "informed-consent-form",
+        "RESEARCH CONSENT FORM",
+        "Title of Study: Music and Sleep in Nurses",
+        "With Tinnitus",
+        "Principal Investigator: Ann Cole, PhD",
+    )
+    assert values["title"].value == "Music and Sleep in Nurses With Tinnitus"
