@@ -104,8 +104,8 @@ _WORDS: dict[DateRole, str] = {
     r"|certif(?!icate\b)|endors|permitted|authori[sz]|renewed"
     r"|(?<!parent )(?<!parental )(?<!parents' )permission(?! (?:letter|slip|form)\b)"
     r"|opinion|positive (?:advice|decision|vote)|ratif|sanction",
-    DateRole.DECISION: r"(?:event|status)\sdate|determin|judgment|judgement|decision|decided|outcome"
-    r"|accept"
+    DateRole.DECISION: r"(?:event|status)\sdate|determin|judgment|judgement|decision|decided"
+    r"|outcome|accept"
     r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b"
     r"|vote (?:of|dated|(?:was|has been) (?:given|issued|passed|taken))\b",
     DateRole.REVIEW: r"(?<!chart )(?<!record )(?<!records )(?<!literature )"
