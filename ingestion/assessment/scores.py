@@ -265,8 +265,9 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
     if name in _VERSIONS:
         return bool(re.search(r"\d", printed)) and names.is_same_version(read, printed)
     if kind == "number":
-        bare = _CAPTION_OF_NUMBER.sub("", printed)
-        return fuzzy_phrases.strip_punctuation(read) == fuzzy_phrases.strip_punctuation(bare)
+        bare = fuzzy_phrases.strip_punctuation(_CAPTION_OF_NUMBER.sub("", printed))
+        plain = fuzzy_phrases.strip_punctuation(read)
+        return plain == bare or plain in {f"irb{bare}", f"fwa{bare}"}
     if name in _INSTITUTIONS:
         are_named = names.names_institution(read) and names.names_institution(printed)
         return are_named and names.is_same_institution(read, printed)

@@ -30,7 +30,9 @@ _MAX_CAPTION_WORDS = 7
 _MAX_SLASHED_CAPTION = 60  # characters
 # A sentence ends, or a paragraph does. An abbreviation such as "No." ends none.
 _SENTENCE_END = re.compile(r"(?<!\b[Nn]o)(?<!\bDr)(?<!\bSt)[.;?!](?=\s+[^\W\d_a-z])|\n\s*\n")
-_RANGE = re.compile(r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014~\u301c\uff5e])\s*$")
+_RANGE = re.compile(
+    r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014~\u301c\uff5e])\s*:?\s*$"
+)
 _DAYS_BEFORE = re.compile(
     r"(?i)(?:\bfrom\s+)?\b\d{1,2}(?:st|nd|rd|th)?\s*(?:to|and|&|till|[-\u2013])\s*$"
 )
@@ -47,6 +49,7 @@ _TIME_LENGTH = 12  # characters after a date in which its time of day begins
 _ONLY_ON = re.compile(
     r"(?i)\n\W*(?:on|dated?)\W*(?:\d{1,2}(?:st|nd|rd|th)?\s*(?:to|and|&|[-\u2013])\s*)?$"
 )
+_ONLY_FROM = re.compile(r"(?i)\W*from\W*")  # below "APPROVED" in a stamp
 _GOES_ON = re.compile(
     r"(?i)(?:\b(?:on|of|the|from|until|till|to|by|dated?|and|is|was|at|in|for)|[:,-])\s*$"
 )
@@ -59,7 +62,7 @@ _OPEN_LINE = re.compile(
 _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 # What a committee did on the date before these words.
 _DECIDES_THERE = re.compile(
-    r"(?i)^[^.;:?!\d]{0,60}?\b(?:decided|voted|resolved|agreed|approved|renewed|determined|deferred"
+    r"(?i)^(?:\.\s(?:the|it|they)\b)?[^.;:?!\d]{0,60}?\b(?:decided|voted|resolved|agreed|approved|renewed|determined|deferred"
     r"|rejected|declined|(?:gave|granted|did not (?:give|grant))\b[^.;:?!]{0,20}"
     r"\b(?:approval|opinion|permission|clearance)|did not approve)\b"
 )
@@ -144,7 +147,11 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     if is_after_colon or has_time:
         own = clause if is_after_colon and _is_open(text, written.start) else own_line
         clause = CODE.split(own)[-1]  # with a time of day, it is that of an e-mail
-    elif ROLE_WORD.search(own_line) and not _is_open(text, written.start):
+    elif (
+        ROLE_WORD.search(own_line)
+        and not _ONLY_FROM.fullmatch(own_line)
+        and not _is_open(text, written.start)
+    ):
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()
     # A line to write on before a date leads to nothing.

@@ -63,7 +63,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:previous|prior(?! to\b))(?:ly)?"
     r"(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb|study)\b){0,4}"
     r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
-    r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
+    r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}|scheduled (?:for|on)\b"
     r"|(?:next|ratifying|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting"
     r"|^due(?:\s(?:date|on|by))?\W*$"
     rf"|{_OTHER_DEADLINE}|{_OTHER_EDITION}|{_OTHER_PERMISSION}",

@@ -123,6 +123,14 @@ class WrittenDate(NamedTuple):
     readings: tuple[date, ...] = ()
 
 
+# The number of a section or of several, as "sections 5.1.22 and 5.1.23".
+_SECTION = re.compile(
+    r"(?i)\b(?:sections?|clauses?|paragraphs?|chapters?|ss?\.)\s?"
+    r"(?:\d+(?:\.\d+)+(?:,|\sand|\sor|\sto)\s)*\d+(?:\.\d+)+$"
+)
+_SECTION_LENGTH = 40  # characters
+
+
 def find_dates(
     text: str, *, month_first: bool | None = None, short_years: bool = False
 ) -> Iterator[WrittenDate]:
@@ -165,7 +173,9 @@ def _read_dates(text: str, month_first: bool | None, short_years: bool) -> Itera
             start = found.end
         if match.start() < start:
             continue
-        written = _read_match(match, month_first)
+        before = max(0, match.start() - _SECTION_LENGTH)
+        is_section = _SECTION.search(text, before, match.end())
+        written = None if is_section else _read_match(match, month_first)
         if written:
             yield written
         start = match.end() if written else match.start() + 1

@@ -98,7 +98,8 @@ _NO_LABORATORY_LINE = re.compile(
 # The officer of a committee before its name, as in the head of a memorandum.
 _OFFICER_BEFORE = re.compile(
     r"(?i)^(?:(?:from|to)\s*:\s*)?(?:.*\b(?:chair(?:man|person|woman)?|secretary|administrator"
-    r"|coordinator)\b,?\s+(?:(?:of|to|for)\s+)?(?:the\s+)?)?"
+    r"|coordinator)\b,?\s+(?:(?:of|to|for)\s+)?(?:the\s+)?"
+    r"|.*\b(?:considered|reviewed|approved|examined|assessed)\sby\s(?:the\s)?)?"
 )
 _ADDRESS_LINE = re.compile(r"^\d|\d{3}|(?i:\b(?:street|road|avenue|suite|floor|p\.?o\.? box)\b)")
 _MAX_ADDRESS_LINES = 6

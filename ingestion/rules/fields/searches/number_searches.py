@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
@@ -23,6 +24,13 @@ _NUMBER_OF_DOCUMENT = re.compile(
     r"(?i)(?:no\.?|number|serial no\.?|\#|id(?=\s*:))[ :.]*"
     r"(?P<number>(?=[\w/.-]*\d{3})\w[\w/.-]*\w)"
 )  # in a cell of its own
+# The digits of a number that is printed without its letters, behind its caption.
+_CAPTIONS_OF_SHAPES = {
+    shape: re.compile(
+        rf"(?i)\b{caption}(?:\s(?:number|no\.?))?\s*[:#]?\s*(?P<digits>\d{{8}})(?![\w-])"
+    )
+    for shape, caption in (("IRB########", "registration"), ("FWA########", "assurance"))
+}
 _MAX_VERSIONS_PER_PAGE = 20
 _VERSION = re.compile(
     r"(?i)(?<![\w.])v(?:er(?:sion|\.)?|\.)?\s?(?:no\.?|number|\#|:)?\s?(?P<number>\d{1,2}(?:\.\d{1,3}){0,3})"
@@ -46,6 +54,12 @@ def search_fixed_formats(document: SearchedDocument, spec: FieldSpec) -> Iterato
             confidence, box = (span.confidence, span.box) if span else (page.confidence, None)
             value = FieldValue(spec.name, number, page.number, page.source, confidence, box)
             yield FoundValue(value, frozenset({Way.SHAPE}))
+            return
+    for page in document.reading.pages if spec.shape in _CAPTIONS_OF_SHAPES else ():
+        if match := _CAPTIONS_OF_SHAPES[spec.shape].search(page.text):
+            value = text_readings.value_of_text(page, spec, match["digits"])
+            number = spec.shape.rstrip("#") + match["digits"]
+            yield FoundValue(replace(value, value=number), frozenset({Way.SENTENCE}))
             return
     for page in document.reading.pages if spec.formats else ():
         if match := _compile_formats(spec.formats).search(page.text):

@@ -58,6 +58,8 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
         ),
         ("Approval ceases on 3 May 2021", DateRole.END),
         ("Due 3 May 2021", DateRole.OTHER),
+        ("IRB APPROVED\nFrom 3 May 2021", DateRole.APPROVAL),
+        ("Your next review is scheduled for 3 May 2021", DateRole.OTHER),
         ("Effectivity of approval: 3 May 2021", DateRole.APPROVAL),
         ("Date of judgement: 3 May 2021", DateRole.DECISION),
         ("Records of a chart review from 3 May 2021", DateRole.BEGINNING),
@@ -1077,3 +1079,37 @@ def test_the_title_of_a_study_goes_on_with_a_preposition_and_capital_letters():
         "Principal Investigator: Ann Cole, PhD",
     )
     assert values["title"].value == "Music and Sleep in Nurses With Tinnitus"
+
+
+def test_the_number_of_a_section_is_no_date():
+    text = "exempt in line with sections 5.1.22 and 5.1.23 of the National Statement"
+    assert not [*find_roles(text, month_first=False)]
+    assert [*find_roles("approved on 5.1.22", month_first=False)]
+
+
+def test_a_period_may_have_a_caption_at_each_end():
+    roles = find_roles("Valid From: 15 June 2023     To: 14 June 2024", month_first=False)
+    assert [each.role for each in roles] == [DateRole.BEGINNING, DateRole.END]
+
+
+def test_a_committee_that_resolved_in_the_next_sentence_decided_at_its_meeting():
+    text = "was reviewed at the meeting held on 17 May 2023. The committee resolved as follows"
+    assert [each.role for each in find_roles(text, month_first=False)] == [DateRole.DECISION]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "number"),
+    [
+        ("IRB Registration: 00055348", "irb_registration", "IRB00055348"),
+        ("Federal Wide Assurance Number: 00055847", "fwa_number", "FWA00055847"),
+    ],
+)
+def test_a_number_without_its_letters_is_read_with_them_and_in_doubt(line, name, number):
+    value = read("irb-approval", *HEAD, "Approval", line)[name]
+    assert (value.value, value.is_sure) == (number, False)
+
+
+def test_the_telephone_below_a_site_is_no_institution():
+    lines = ["SITE: Ashby Lung Centre, 12 Mill Road", "STUDY-RELATED PHONE NUMBER(S): 555-0100"]
+    values = read("informed-consent-form", "Consent Form", "", *lines)
+    assert values["institution"].value.startswith("Ashby Lung Centre")
