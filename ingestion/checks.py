@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
+from ingestion.reading.ocr import language_data
 from ingestion.rules import document_types
 from ingestion.storage.virus_scanner import get_scanner
 
@@ -150,6 +151,24 @@ def _check_batches() -> Iterator[CheckMessage]:
         )
 
 
+def _check_languages() -> Iterator[CheckMessage]:
+    languages = settings.READING_LIMITS.languages
+    if not language_data.LANGUAGES.fullmatch(languages):
+        yield Error(
+            f"OCR_LANGUAGES={languages!r} is no list of languages joined by +.",
+            hint="Set it to eng, or eng+deu.",
+            id="ingestion.E013",
+        )
+    elif missing := [name for name in languages.split("+") if not language_data.is_installed(name)]:
+        yield checks.Warning(
+            "OCR_LANGUAGES names languages for which Tesseract has no data on this host: "
+            f"{', '.join(missing)}. A worker on this host cannot read any document.",
+            hint="Install the data (Debian: tesseract-ocr-fra for fra), or remove it from "
+            "OCR_LANGUAGES. On a host without workers, ignore this message.",
+            id="ingestion.W013",
+        )
+
+
 def _check_reading() -> Iterator[CheckMessage]:
     if settings.READING_LIMITS.engine not in {"auto", "tesserocr", "pytesseract"}:
         yield Error(
@@ -170,10 +189,7 @@ def _check_reading() -> Iterator[CheckMessage]:
             "or set OCR_SECOND_ENGINE=none.",
             id="ingestion.E061",
         )
-    if not settings.READING_LIMITS.languages:
-        yield Error(
-            "OCR_LANGUAGES is empty.", hint="Set it to eng, or eng+deu.", id="ingestion.E013"
-        )
+    yield from _check_languages()
     if settings.READING_LIMITS.trusted_issuers:
         from ingestion.reading.pdf.trusted_issuers import (  # noqa: PLC0415 - loads asn1crypto
             TrustedIssuersError,

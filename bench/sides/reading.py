@@ -30,7 +30,7 @@ from bench.sides import reading_counts
 from bench.sides.reading_counts import ReadingCounts, count_reading
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import ProbedDocument
-from ingestion.reading.ocr.engines import find_tessdata
+from ingestion.reading.ocr.language_data import find_tessdata
 from ingestion.reading.processes import pool
 from ingestion.reading.processes.pool import Reader
 

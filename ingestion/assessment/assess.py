@@ -62,6 +62,7 @@ class AssessedDocument:
             "state": self.state,
             "codes": list(self.codes),
             "fields": {each.name: each.value for each in self.fields},
+            "in_doubt": [each.name for each in self.fields if not each.is_sure],
         }
 
 

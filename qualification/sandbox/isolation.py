@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ingestion.reading.ocr.engines import is_installed
+from ingestion.reading.ocr.language_data import is_installed
 
 # The names of settings for a file or folder, and for a service or person outside.
 PATH_SETTING = re.compile(r"_(DIR|ROOT|FILE)$")

@@ -119,6 +119,16 @@ def test_a_temporary_folder_with_too_long_a_path_is_refused(monkeypatch):
         ),
         (
             "READING_LIMITS",
+            dataclasses.replace(configured.READING_LIMITS, languages="eng,fra"),
+            "ingestion.E013",
+        ),
+        (
+            "READING_LIMITS",
+            dataclasses.replace(configured.READING_LIMITS, languages="eng+tlh"),
+            "ingestion.W013",
+        ),
+        (
+            "READING_LIMITS",
             dataclasses.replace(configured.READING_LIMITS, trusted_issuers=Path("/nowhere.pem")),
             "ingestion.E017",
         ),
@@ -127,6 +137,14 @@ def test_a_temporary_folder_with_too_long_a_path_is_refused(monkeypatch):
 def test_an_invalid_setting_is_named(settings, name, value, expected):
     setattr(settings, name, value)
     assert expected in ids()
+
+
+def test_languages_that_tesseract_has_no_data_for_are_named(settings):
+    settings.READING_LIMITS = dataclasses.replace(
+        settings.READING_LIMITS, languages="eng+tlh+script/Klingon"
+    )
+    (message,) = (each for check in CHECKS for each in check())
+    assert "tlh, script/Klingon" in message.msg
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,15 @@ def test_the_validation_of_a_digital_signature_is_stored_and_displayed():
     )
 
 
+@pytest.mark.parametrize(
+    ("confidence", "source"), [(100.0, ""), (40.0, "in doubt; compare it with the page")]
+)
+def test_a_value_in_doubt_says_so(confidence, source):
+    value = FieldValue("protocol_number", "SLX-301", 1, TextSource.NATIVE, confidence)
+    document = conclude(dataclasses.replace(verdict(), fields=(value,)))
+    assert list_extracted_values(document)[0].source == source
+
+
 def test_the_weakness_of_a_digital_signature_is_stored_in_words():
     digital = DigitalSignature(
         SignatureResult.WEAK, weakness="an RSA key of {bits} bits", bits=1024, digest="SHA256"

@@ -17,7 +17,7 @@ from ingestion.reading.results import CorrectionKind, SignatureResult, TextSourc
 from ingestion.rules.checks.legibility import MAX_UNREAD_LETTER_SHARE
 from ingestion.rules.checks.signatures import DIGITAL_SIGNATURE_SOURCE
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.values import FORM_SOURCE
+from ingestion.rules.fields.values import FORM_SOURCE, MIN_SURE_CONFIDENCE
 from sites.models import User
 
 _TEXT_LAYERS = {
@@ -58,7 +58,8 @@ class ExtractedValue:
     label: str
     value: str
     page: str  # for example "page 2"; "" if it is unknown
-    source: str  # how it was read; "" for the text layer of the file
+    # How it was read; "" for the text layer of the file, if the value is without doubt.
+    source: str
 
 
 def get_last_extraction(document: Document) -> Extraction | None:
@@ -147,7 +148,7 @@ def _describe_method(page: Mapping[str, Any]) -> str:
 
 
 def _describe_source(field: Mapping[str, Any]) -> str:
-    """Return how a value was read; "" for the text layer of the file."""
+    """Return how a value was read; "" for the text layer of the file, if it is without doubt."""
     if field["source"] == FORM_SOURCE:
         return gettext("form field")
     if field["source"] == DIGITAL_SIGNATURE_SOURCE:
@@ -157,4 +158,6 @@ def _describe_source(field: Mapping[str, Any]) -> str:
         return gettext("read from the scan, confidence {percent}").format(percent=confidence)
     if field["source"] == TextSource.OCR_LAYER:
         return gettext("text layer of the scan")
+    if field["confidence"] < MIN_SURE_CONFIDENCE and not field.get("readings"):
+        return gettext("in doubt; compare it with the page")
     return ""

@@ -9,7 +9,6 @@ that crashes ends alone ("isolated"). Both engines return Tesseract's table of w
 import csv
 import importlib
 import importlib.metadata
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from PIL import Image
 
 from ingestion.reading.images.render import POINTS_PER_INCH, GreyArray, PageUnreadable
 from ingestion.reading.limits import ISOLATED
+from ingestion.reading.ocr.language_data import find_tessdata, make_missing_error
 from ingestion.reading.results import Box, Word
 
 
@@ -43,12 +43,6 @@ MIN_WORD_CONFIDENCE = 70.0  # 0 to 100, from which on a word counts as read with
 DISPUTED_CONFIDENCE = 60.0  # of a word whose reading is contradicted; less than is certain
 TESSERACT = "tesseract"  # in the words of both engines
 LSTM_ONLY = 1  # Tesseract's OCR engine mode for its neural network
-# Folders of Tesseract's language data in distributions, relative to the root.
-TESSDATA_FOLDERS = (
-    "usr/share/tesseract-ocr/*/tessdata",
-    "usr/share/tessdata",
-    "usr/local/share/tessdata",
-)
 TSV_COLUMNS = 12
 TSV_WORD_LEVEL = "5"
 MAX_WAIT_FACTOR = 6  # of the time of the clock to the processor time, on a busy host
@@ -115,7 +109,7 @@ class Pytesseract:
 
     def __init__(self, languages: str) -> None:
         if missing := set(languages.split("+")) - set(pytesseract.get_languages()):
-            raise _missing_languages(missing)
+            raise make_missing_error(missing)
         package = importlib.metadata.version("pytesseract")
         program = pytesseract.get_tesseract_version()
         self.version = f"pytesseract {package}, tesseract {program}, {languages}"
@@ -308,36 +302,3 @@ def parse_tsv(table: str) -> Iterator[OcrWord]:
         yield OcrWord(
             row[11].strip(), float(row[10]), left, top, width, height, (block, paragraph, line)
         )
-
-
-def find_tessdata(languages: str) -> Path:
-    """Return the folder of language data that the Tesseract program reads too.
-
-    It is the folder that the environment variable TESSDATA_PREFIX names, or that of the newest
-    version in the distribution. Raises LookupError if no folder has all languages.
-    """
-    prefix = os.environ.get("TESSDATA_PREFIX")
-    if prefix:
-        folders = [Path(prefix)]
-    else:
-        found = (folder for pattern in TESSDATA_FOLDERS for folder in Path("/").glob(pattern))
-        folders = sorted(found, reverse=True)
-    installed = [{file.stem for file in folder.glob("*.traineddata")} for folder in folders]
-    wanted = set(languages.split("+"))
-    for folder, available in zip(folders, installed, strict=True):
-        if wanted <= available:
-            return folder
-    raise _missing_languages(wanted - max(installed, key=len, default=set()))
-
-
-def is_installed(language: str) -> bool:
-    """Return whether Tesseract has the data of a language."""
-    try:
-        find_tessdata(language)
-    except LookupError:
-        return False
-    return True
-
-
-def _missing_languages(languages: set[str]) -> LookupError:
-    return LookupError(f"tesseract has no data for {', '.join(sorted(languages))}")

@@ -27,9 +27,9 @@ from .engines import (
     OcrWord,
     SegmentationMode,
     detect_script,
-    find_tessdata,
     get_engine,
 )
+from .language_data import find_tessdata
 
 # Mean confidence of a page, 0 to 100, below which it may be in another script. Pages in other
 # scripts that were read with the data of English had 13 to 40.

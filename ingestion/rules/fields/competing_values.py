@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_words import DateRole
@@ -23,10 +24,11 @@ from ingestion.rules.fields.searches.number_searches import search_reference_num
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.searches.table_searches import search_reference_cells
 from ingestion.rules.fields.searches.text_searches import search_dates_by_role, search_investigators
-from ingestion.rules.fields.values import SCAN_SOURCES
+from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, SCAN_SOURCES
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
 _LEADING = re.compile(r"(?i)\b(?:principal|chief|lead|responsible|PI)\b")
+_RANK_OF_COMMITTEE = 2  # of a number that is named as the committee's, behind those of a study
 _MAX_RANK_OF_CAPTIONED = RANK_OF_REFERENCES + 2  # of the numbers that are named as those of a study
 
 
@@ -39,6 +41,7 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
     if spec.is_reference:
         _prefer_captioned_number(document, spec, found)
         _doubt_references(found)
+        _doubt_beside_own_number(document, spec, found)
         _doubt_parts(found)
     if spec.is_investigator:
         _prefer_lead(document, spec, found)
@@ -185,6 +188,35 @@ def _doubt_references(found: dict[str, FoundValue]) -> None:
         found[key] = found[key].with_best_way()
 
 
+def _doubt_beside_own_number(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Doubt the number of a protocol if the committee names its own number, too.
+
+    A letter with "Sponsor protocol: AB-503" and "IRB number: 2024-117" names the study twice, and a
+    person may mean either number.
+    """
+    agreed = [
+        key for key, each in found.items() if each.is_agreed and not each.value.is_own_reference
+    ]
+    if not agreed:
+        return
+    own = [
+        each.value.value
+        for search, first in (
+            (search_reference_numbers, RANK_OF_REFERENCES),
+            (search_reference_cells, RANK_OF_SENTENCES),
+        )
+        for each in search(document, spec)
+        if each.rank <= first + _RANK_OF_COMMITTEE
+    ]
+    for key in agreed:
+        each = found[key]
+        if any(_is_other_number(number, each.value.value) for number in own):
+            confidence = min(each.value.confidence, DOUBTFUL_CONFIDENCE)
+            found[key] = replace(each, value=replace(each.value, confidence=confidence))
+
+
 def _doubt_parts(found: dict[str, FoundValue]) -> None:
     """Put the parts of a number such as "12 / 34" behind the whole number, and doubt both."""
     whole = [each.value.value for each in found.values() if " / " in each.value.value]
@@ -198,3 +230,9 @@ def _doubt_parts(found: dict[str, FoundValue]) -> None:
 def _is_part(number: str, other: str) -> bool:
     """Return whether a number is one of several that are written as one, as in "HS24 (H20:1)"."""
     return number != other and re.search(rf"(?<!\w){re.escape(number)}(?!\w)", other) is not None
+
+
+def _is_other_number(one: str, other: str) -> bool:
+    """Return whether two numbers differ, and neither is a part of the other."""
+    is_same = fuzzy_phrases.fold_letters(one) == fuzzy_phrases.fold_letters(other)
+    return not is_same and not _is_part(one, other) and not _is_part(other, one)

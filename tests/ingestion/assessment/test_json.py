@@ -16,7 +16,10 @@ DOCUMENT = AssessedDocument(
     "ARCHIVED",
     (),
     CANDIDATES,
-    (FieldValue("person", "A. Marsh", 2, "native", 99.0),),
+    (
+        FieldValue("person", "A. Marsh", 2, "native", 99.0),
+        FieldValue("document_date", "2026-03-12", 2, "native", 70.0),
+    ),
     "en",
 )
 
@@ -36,7 +39,8 @@ def test_a_file_has_its_state_its_codes_and_its_documents():
                 "language": "en",
                 "state": "ARCHIVED",
                 "codes": [],
-                "fields": {"person": "A. Marsh"},
+                "fields": {"person": "A. Marsh", "document_date": "2026-03-12"},
+                "in_doubt": ["document_date"],
             }
         ],
     }

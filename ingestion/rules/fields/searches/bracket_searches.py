@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry
@@ -9,7 +10,7 @@ from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.searches.found_values import FoundValue
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine
-from ingestion.rules.fields.values import value_of_line
+from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, value_of_line
 
 _MAX_OFFSET = 3.0  # points
 # In the place of a text that would repeat that of another caption, as "Same as Curriculum Group".
@@ -20,7 +21,7 @@ def search_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> It
     """Yield the text before captions in brackets, as in "Basic course" above "(Stage)".
 
     The same captions may stand before the text, with a colon. The texts of several captions are
-    joined by a stroke.
+    joined by a stroke. A joined text is printed nowhere as a whole, so it is in doubt.
     """
     for page in document.reading.pages[:1] if spec.bracketed else ():
         parts: list[str] = []
@@ -42,6 +43,8 @@ def search_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> It
         if first:
             ways = {Way.PLACE, Way.TEXT} if is_confirmed else {Way.PLACE}
             value = value_of_line(page, first.words, spec, " / ".join(parts))
+            if len(parts) > 1:
+                value = replace(value, confidence=min(value.confidence, DOUBTFUL_CONFIDENCE))
             yield FoundValue(value, frozenset(ways), 0)
 
 

@@ -95,6 +95,21 @@ def test_the_reference_of_a_committee_is_no_other_protocol():
     assert "PROTOCOL_MISMATCH" not in codes(checked(reading))
 
 
+@pytest.mark.parametrize(
+    ("line", "is_sure"),
+    [
+        ("IRB number: 2024-117", False),
+        ("Our ref: 2024-117", True),  # of the letter
+        ("Participants: 2024", True),
+    ],
+)
+def test_the_number_of_a_protocol_is_in_doubt_beside_that_of_the_committee(line, is_sure):
+    values = read("irb-approval", *HEAD, "Sponsor protocol number: LMV-CL-0207", line)
+    number = values["protocol_number"]
+    assert (number.value, number.is_sure) == ("LMV-CL-0207", is_sure)
+    assert not number.readings  # the committee's own number is no other protocol
+
+
 @pytest.mark.parametrize("line", ["Tel: 650-288-4417", "Phone (902) 555-0147", "Room 2026"])
 def test_a_telephone_number_is_no_reference_number(line):
     assert "protocol_number" not in read("irb-approval", *HEAD, f"Study contact {line}")
@@ -182,7 +197,9 @@ def test_captions_in_brackets_have_their_text_above_them():
         "Biomedical Investigators",
         "(Course Learner Group)",
     )
-    assert values["course"].value == "Human Research / Biomedical Investigators"
+    course = values["course"]
+    assert course.value == "Human Research / Biomedical Investigators"
+    assert not course.is_sure  # it is printed nowhere as a whole
 
 
 def test_a_course_between_quotation_marks_is_read_without_them():
