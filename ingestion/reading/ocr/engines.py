@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from pathlib import Path
 from typing import Any, Protocol
 
 import pytesseract

@@ -28,11 +28,12 @@ def find_tessdata(languages: str) -> Path:
         found = (folder for pattern in TESSDATA_FOLDERS for folder in Path("/").glob(pattern))
         folders = sorted(found, reverse=True)
     wanted = languages.split("+")
-    missing = {folder: _list_missing(wanted, folder) for folder in folders}
-    for folder, names in missing.items():
+    missing = [_list_missing(wanted, folder) for folder in folders]
+    for folder, names in zip(folders, missing, strict=True):
         if not names:
             return folder
-    raise make_missing_error(min(missing.values(), key=len, default=wanted))
+    fewest: list[str] = min(missing, key=len, default=wanted)
+    raise make_missing_error(fewest)
 
 
 def is_installed(language: str) -> bool:

@@ -137,7 +137,9 @@ def join_lines(first: TextLine, lines: Sequence[TextLine], gap: float = 0.0) -> 
             following = _next_below(last, lines, _MAX_GAP_IN_NAME * height)
             if following is None or following.text.split()[0] not in _CONNECTING:
                 break
-        if is_in_title_case([last]) and not is_in_title_case([following]) and not is_cut(last.text):
+        is_word = following.text.isalpha() and following.text[0].isupper()
+        goes_on = is_word or is_in_title_case([following]) or is_cut(last.text)
+        if is_in_title_case([last]) and not goes_on:
             break  # a line that describes the course
         is_same_size = abs(following.size - first.size) < _MAX_SIZE_DIFFERENCE * first.size
         if not is_same_size or _NO_NAME.search(following.text.removeprefix("for ")):

@@ -147,11 +147,7 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     if is_after_colon or has_time:
         own = clause if is_after_colon and _is_open(text, written.start) else own_line
         clause = CODE.split(own)[-1]  # with a time of day, it is that of an e-mail
-    elif (
-        ROLE_WORD.search(own_line)
-        and not _ONLY_FROM.fullmatch(own_line)
-        and not _is_open(text, written.start)
-    ):
+    elif _is_own_clause(text, written, above, own_line):
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()
     # A line to write on before a date leads to nothing.
@@ -176,6 +172,14 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     )
     is_caption = is_caption and not has_other_words(clause)
     return DatedRole(written, role, is_caption, is_alone and not is_caption)
+
+
+def _is_own_clause(text: str, written: WrittenDate, above: str, own_line: str) -> bool:
+    """Return whether the lines above that of a date say nothing about it."""
+    if not own_line.strip():
+        return above.rstrip().endswith((".", "!", ")"))  # the sentence of the line above has ended
+    has_role = ROLE_WORD.search(own_line) is not None and not _ONLY_FROM.fullmatch(own_line)
+    return has_role and not _is_open(text, written.start)
 
 
 def _text_behind(text: str, written: WrittenDate) -> str:

@@ -44,7 +44,7 @@ _OTHER_EDITION = (
     r"based\son\b[^\n;]{0,30}?\b(?:master|template|version|v\.?\s?\d)[^\n;]{0,40}"
     r"|(?<!in line with )templates?\b[^\n;]{0,40}"
     r"|(?:short|standard|blank)\sform\b[^\n;]{0,20}"
-    r"|(?<!consent\s)(?<!information\s)form\s(?:no\.?\s)?(?!v\.?\d)[\w.-]*\d[\w.-]*\b[^\n;]{0,40}"
+    r"|(?<!consent\s)(?<!information\s)form[\s-](?:no\.?\s)?(?!v\.?\d)[\w.-]*\d[\w.-]*\b[^\n;]{0,40}"
     r"\b(?:effectiv\w*|eff|rev|revised|version|ver|v\.?\s?\d+)\b"
 )
 _OTHER_EDITION_BEFORE = re.compile(rf"(?i)(?<!\w)(?:{_OTHER_EDITION})[^\n;.]{{0,20}}$")
@@ -81,7 +81,9 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:before|prior to)\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
     r"|ceas(?:e|ing)|runs?\sout|beyond\b"
     r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|closure|clos(?:e|ing)"
-    r"|good for|void (?:after|from)\b|still\s(?:\w+\s){1,4}(?:on|after)\b"
+    r"|good for|renew(?:ed|al)?\s(?:\w+\s){0,2}(?:by|before)\W*$"
+    r"|renewed,?\s(?:which\s)?(?:remains|is\sstill)\W*$|void (?:after|from)\b"
+    r"|still\s(?:\w+\s){1,4}(?:on|after)\b"
     r"|re-?training\s(?:is\s)?(?:required|due)|re-?certification\s(?:is\s)?(?:required|due)"
     r"|(?<!on )(?<!application for )renewal(?!\s(?:was\s)?(?:approv|grant))"
     r"|terminat|not (?:\w+ )?after|latest",

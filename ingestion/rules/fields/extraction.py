@@ -24,7 +24,7 @@ from ingestion.rules.fields.searches.found_values import FoundValue, add_found, 
 from ingestion.rules.fields.searches.head_searches import search_letter_head
 from ingestion.rules.fields.searches.list_searches import read_list
 from ingestion.rules.fields.searches.searched_document import LIST_KINDS, SearchedDocument
-from ingestion.rules.fields.superseded_cells import without_superseded_cells
+from ingestion.rules.fields.superseded_cells import has_master_version, without_superseded_cells
 from ingestion.rules.fields.titles import title_texts
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
@@ -67,7 +67,8 @@ def read_fields(
     """
     order = find_month_first(reading, kind, month_first)
     plain = join_broken_words(without_superseded_cells(reading))
-    document = SearchedDocument(plain, kind, order)
+    has_master = any(map(has_master_version, reading.pages))
+    document = SearchedDocument(plain, kind, order, has_master)
     lists: dict[str, FieldValue] = {}
     found: dict[str, dict[str, FoundValue]] = {}
     for spec in _select_fields(kind, names):

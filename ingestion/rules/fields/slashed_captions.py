@@ -60,5 +60,7 @@ def _split(line: TextLine, start: int, caption: str) -> Iterator[SlashedValue]:
         # "Version" behind "Protocol Number" is the version of the protocol.
         whole = f"{names[0].split()[0]} {name}"
         captions = (name,) if place == 0 else (whole, name)
+        if place and name.casefold() == "name":
+            captions = (whole,)  # "Site number / name"
         plain = part.strip()
         yield SlashedValue(captions, plain, line, start + first + part.find(plain))

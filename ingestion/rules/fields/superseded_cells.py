@@ -56,9 +56,14 @@ def without_superseded_cells(reading: DocumentReading) -> DocumentReading:
     return replace(reading, pages=tuple(pages))
 
 
+def has_master_version(page: PageReading) -> bool:
+    """Return whether a page states the version of a master beside that of the site."""
+    return bool(_MASTER_VERSION.search(page.text) and _SITE_VERSION.search(page.text))
+
+
 def _without_master_version(page: PageReading) -> PageReading:
     """Return a page without the version of the master, if it states that of the site, too."""
-    if not _MASTER_VERSION.search(page.text) or not _SITE_VERSION.search(page.text):
+    if not has_master_version(page):
         return page
     left_out: set[int] = set()
     for line in split_lines(page):

@@ -57,6 +57,10 @@ _MONTH_BEHIND = re.compile(
 )
 # The address of an institution, or its number in brackets.
 _ADDRESS_BEHIND = re.compile(r"\s*\(\d+\)$|,\s(?:[^,]*\d.*|P\.?\s?O\.?\s.*)$")
+# The first word of an address behind a name, whose number follows.
+_ADDRESS_WORD_BEHIND = re.compile(
+    r"(?i),?\s(?:(?:p\.?\s?o\.?|campus|mail)\s)?(?:box|suite|room|floor|level|building)$"
+)
 _SEPARATOR = re.compile(r"\s+[|\u2022\u00b7]\s+")  # between a unit and its committee
 _ARTICLE = re.compile(r"^(?:ALL|The|This|From|On|Your|Our|Dear|To) ")
 _DOCUMENT_OF = re.compile(
@@ -181,7 +185,7 @@ def _plain_name_of_board(text: str) -> str:
     plain = _ARTICLE.sub(
         "", _POSSESSIVE.sub(lambda match: match["kept"] or "", sentence).strip(" ,;.")
     )
-    plain = _MONTH_BEHIND.sub("", _DOCUMENT_OF.sub("", plain))
+    plain = _ADDRESS_WORD_BEHIND.sub("", _MONTH_BEHIND.sub("", _DOCUMENT_OF.sub("", plain)))
     return "" if _NO_BOARD.search(plain) else plain
 
 

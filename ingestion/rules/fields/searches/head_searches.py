@@ -29,6 +29,7 @@ from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
 _MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name
+_MAX_PAGES_WITH_BOARDS = 2
 _MAX_BOARDS = 10  # committees named on page 1 that are compared
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
 _CV_WORDS = re.compile(
@@ -45,20 +46,29 @@ _FROM_LETTER = re.compile(
 
 
 def search_heading_phrases(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
-    """Yield the topmost lines of page 1 that contain a heading phrase of the field."""
+    """Yield the topmost lines of page 1 that contain a heading phrase of the field.
+
+    If page 1 names no committee, one may describe itself on page 2.
+    """
     if not spec.heading:
         return
-    for page in document.reading.pages[:1]:
+    has_heading = False
+    for page in document.reading.pages[:_MAX_PAGES_WITH_BOARDS]:
         lines = document.lines_of(page)
-        for value in islice(head_institutions.find_headings(page, lines, spec), _MAX_BOARDS):
+        headings = head_institutions.find_headings(page, lines, spec) if page.number == 1 else ()
+        for value in islice(headings, _MAX_BOARDS):
+            has_heading = True
             if names.names_institution(value.value):
                 yield FoundValue(value, frozenset({Way.HEADING}))
                 break
             # "Ethics committee" alone counts only if no sentence has the whole name.
             yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_GENERAL_NAMES)
         boards = islice(head_institutions.find_boards_in_text(page, lines, spec), _MAX_BOARDS)
+        number = -1
         for number, value in enumerate(boards):
             yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_SENTENCES + number)
+        if has_heading or number >= 0:
+            return
 
 
 def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

@@ -37,6 +37,8 @@ class SearchedDocument:
     reading: DocumentReading
     kind: DocumentType
     month_first: bool | None
+    # Whether the version of a master was left out, so that the one that is left is in doubt.
+    has_other_version: bool = False
     text: str = field(init=False)
     labels: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # by the field's name
     lines: dict[int, list[TextLine]] = field(default_factory=dict)
@@ -118,6 +120,8 @@ class SearchedDocument:
         if spec.is_title:
             title = value.value
             return title_texts.may_be_cut(title) or title_texts.begins_with_number(title)
+        if spec.is_version or DateRole.VERSION in spec.roles:
+            return self.has_other_version or self.has_competing_days(spec, value)
         if spec.line_with:
             return course_names.is_doubtful(value.value)
         if spec.kind == "name" and not spec.alone:

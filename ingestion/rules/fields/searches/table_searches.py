@@ -35,6 +35,7 @@ _INVESTIGATOR_CAPTION = re.compile(
     r"(?:\s?\([^)]*\))?\s?\)?\s?:?"
 )
 _OF_COMPANY = re.compile(r"sponsor|^for\b|\b(?:ltd|limited|inc|gmbh|llc|plc|company|pharma)\b")
+_LIST_ITEM = re.compile(r"(?:\(?[a-z]{1,2}[.)]|[\u2022*-])\s")  # no heading
 _PRINTED_NAME = re.compile(r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:?")
 _NAME_AFTER_CAPTION = re.compile(
     r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:\s?(?P<name>.+)"
@@ -145,6 +146,8 @@ def _is_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
     ]
     for line in sorted(above, key=lambda each: -each.box.top):
         text = line.text.casefold()
+        if _LIST_ITEM.match(text):
+            continue
         if "investigator" in text or _OF_COMPANY.search(text):
             return not _OF_COMPANY.search(text)
     return False

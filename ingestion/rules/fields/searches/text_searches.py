@@ -89,6 +89,7 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
         ]
         if is_approval and role is DateRole.ISSUE and has_other:
             return  # the day of issue counts only if no other day is known
+        is_behind = is_approval and role is DateRole.REVIEW and has_other
         has_other = has_other or bool(of_role)
         at_captions = {each.value.value for each in of_role if len(each.ways) > 1}
         for each in of_role:
@@ -99,8 +100,10 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
                 continue
             if spec.not_near and fuzzy_phrases.contains_phrase(each.before, spec.not_near):
                 continue
-            # Of several days of one role, none is without doubt.
-            ways = each.ways if len(at_captions) == 1 else frozenset({Way.SENTENCE})
+            # Of several days of one role, none is without doubt, and neither is that of a meeting
+            # beside that of an approval.
+            is_only = len(at_captions) == 1 and not is_behind
+            ways = each.ways if is_only else frozenset({Way.SENTENCE})
             yield FoundValue(replace(each.value, name=spec.name), ways, rank)
 
 
@@ -206,7 +209,7 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
         at_captions = [*titles_in_text.titles_at_captions(lines)]
         by_place = [*placed_titles.find_titles_by_place(document.lines_of(page))]
         # The places show better than the order of the text where a title ends.
-        at_captions = [placed_titles.shorten(title, by_place) for title in at_captions]
+        at_captions = [placed_titles.correct_end(title, by_place) for title in at_captions]
         printed, gap = document.lines_of(page), line_gap(document.lines_of(page))
         placed = set(map(fuzzy_phrases.fold_letters, by_place))
         for rank, (titles, way) in enumerate(

@@ -19,9 +19,12 @@ _MAX_CELL_HEIGHT = 4.0  # of the height of the caption, from its middle up and d
 _SEARCHED_LENGTH = 24  # characters of a title by which its first line is found
 
 
-def shorten(title: str, by_place: Sequence[str]) -> str:
-    """Return the title found by position if `title` begins with it and continues, else `title`."""
-    return next((each for each in by_place if title.startswith(f"{each} ")), title)
+def correct_end(title: str, by_place: Sequence[str]) -> str:
+    """Return the title found by position if it is longer or shorter, else `title`."""
+    return next(
+        (each for each in by_place if title.startswith(f"{each} ") or each.startswith(f"{title} ")),
+        title,
+    )
 
 
 def end_at_paragraph(title: str, lines: Sequence[TextLine], gap: float) -> str:
@@ -67,7 +70,8 @@ def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
                 yield title_texts.clean(title_lines.continue_title(first.text, column))
             continue
         own = [line.text] if first is line else [f"{line.text.rstrip(' :')}:", first.text]
-        yield from islice(titles_in_text.titles_at_captions([*own, *column]), 1)
+        found = titles_in_text.titles_at_captions([*own, *column], is_cell=first is not line)
+        yield from islice(found, 1)
 
 
 def _cell_beside_middle(caption: TextLine, lines: Sequence[TextLine]) -> list[str]:

@@ -50,8 +50,11 @@ NEXT_CAPTION = re.compile(
 )
 
 
-def continue_title(first: str, below: Sequence[str]) -> str:
-    """Return a title with the lines that continue it: up to a caption, a sentence or its end."""
+def continue_title(first: str, below: Sequence[str], *, is_cell: bool = False) -> str:
+    """Return a title with the lines that continue it: up to a caption, a sentence or its end.
+
+    In the lines of one cell (`is_cell`), only the captions that a study has begin something else.
+    """
     lines = [first]
     for line, after in pairwise([*below[:_MAX_LINES], ""]):
         plain = line.strip()
@@ -59,7 +62,9 @@ def continue_title(first: str, below: Sequence[str]) -> str:
         has_open_quote = sum(last.count(sign) for sign in '\u201c"') % 2 == 1
         is_open = has_open_quote or OPEN_WORD.search(last) is not None
         ended = last.endswith((".", "?", "!", "\u201d", '"'))
-        if not plain or (not has_open_quote and _begins_caption(plain, after, is_open=is_open)):
+        if not plain or (
+            not has_open_quote and _begins_caption(plain, after, is_open=is_open or is_cell)
+        ):
             break
         is_heading = plain.isupper() and not first.isupper() and len(plain.split()) > 1
         if is_heading and not _ACRONYM_ALONE.fullmatch(plain):

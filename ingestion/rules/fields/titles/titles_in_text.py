@@ -74,6 +74,7 @@ _BRACKETED = re.compile(  # behind a number
 _WITHOUT_SIGN = re.compile(
     r"(?:(?i:study|project|protocol|research|trial)\s+(?i:title))\s+(?P<rest>[^\W\da-z_]\S*\s\S.*)$"
 )
+_DECISION = re.compile(r"(?i)(?:[a-z]+ ){0,2}(?:opinion|decision|approval|determination)")
 _ONLY_NUMBER = re.compile(
     r"(?i)(?:(?:irb|rec|reb|hrec|study|project|protocol|application|reference|ref|file|no|number|id"
     r"|(?-i:[A-Z]{2,8}))\b\W*)*[\w./-]*\d[\w./-]*\W*"
@@ -82,10 +83,11 @@ _ONLY_NUMBER = re.compile(
 _CONTEXT_LENGTH = 110  # characters before a quotation in which a study is named
 
 
-def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
+def titles_at_captions(lines: Sequence[str], *, is_cell: bool = False) -> Iterator[str]:
     """Yield the titles behind captions whose head word is "title" or the name of a study.
 
-    The title is behind the caption, or on the lines after it if nothing is behind it.
+    The title is behind the caption, or on the lines after it if nothing is behind it. `is_cell`
+    says that the lines after the first one are those of the cell beside it.
     """
     for at, line in enumerate(lines):
         match = title_captions.match_caption(line)
@@ -97,7 +99,7 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
             continue
         if not rest and below:
             rest, below = below[0].strip(), below[1:]
-        title = clean(continue_title(rest, below))
+        title = clean(continue_title(rest, below, is_cell=is_cell))
         if title and not (match["rest"].strip() == "" and SENTENCE.match(rest)):
             yield title
 
@@ -156,10 +158,14 @@ def quoted_titles(text: str) -> Iterator[str]:
         quoted = " ".join((match["double"] or match["single"]).split())
         before = text[max(0, match.start() - _CONTEXT_LENGTH) : match.start()]
         after = text[match.end() : match.end() + 40]
-        if len(quoted.split()) < MIN_WORDS or not (
-            _NAMED.search(before.rstrip())
-            or _NAMED_AFTER.match(after)
-            or _NUMBER_BEFORE_QUOTE.search(before)
+        if (
+            len(quoted.split()) < MIN_WORDS
+            or _DECISION.fullmatch(quoted)
+            or not (
+                _NAMED.search(before.rstrip())
+                or _NAMED_AFTER.match(after)
+                or _NUMBER_BEFORE_QUOTE.search(before)
+            )
         ):
             continue
         if title := clean(quoted):
