@@ -14,7 +14,8 @@ PROGRAM = settings.BASE_DIR / "scripts" / "settings-reference"
 READS = re.compile(r"os\.(?:environ|getenv)")
 # Each says there why it asks the environment itself.
 MAY_READ = {
-    "config/settings.py", "ingestion/rules/document_types.py", "ingestion/reading/ocr/language_data.py",
+    "config/settings.py", "ingestion/rules/document_types.py",
+    "ingestion/reading/ocr/language_data.py",
     "ingestion/reading/process_limits.py", "ingestion/dispatch/processes/cluster.py",
     "config/wsgi.py",
     "qualification/management/commands/demo.py",
