@@ -43,8 +43,8 @@ def search_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> It
         if first:
             ways = {Way.PLACE, Way.TEXT} if is_confirmed else {Way.PLACE}
             value = value_of_line(page, first.words, spec, " / ".join(parts))
-            most = DOUBTFUL_CONFIDENCE if len(parts) > 1 else value.confidence
-            value = replace(value, confidence=min(value.confidence, most))
+            confidence = DOUBTFUL_CONFIDENCE if len(parts) > 1 else value.confidence
+            value = replace(value, confidence=min(value.confidence, confidence))
             yield FoundValue(value, frozenset(ways), 0)
 
 
