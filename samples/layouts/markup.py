@@ -163,6 +163,7 @@ class _Reader:
 
     def _paragraph(self) -> Any:
         first = self.place
+        self.place += 1  # a sign without the blank of a prefix is a part of the text
         while self.place < len(self.lines) and _is_plain(self.lines[self.place]):
             self.place += 1
         return _text("\n".join(self.lines[first : self.place]), self.typography.style())

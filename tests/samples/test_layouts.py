@@ -123,3 +123,9 @@ def test_the_specimens_are_written_with_a_truth_that_an_assessment_reads(tmp_pat
     )
     assert {each.type.partition(":")[0] for each in truth.files} == {"irb-approval", OTHER}
     assert (tmp_path / "sheet.png").exists()
+
+
+def test_a_line_with_the_sign_of_a_prefix_alone_is_text():
+    """The typesetter once read such a line for ever."""
+    typography = Typography("times", 10, "seed", "left")
+    assert len(make_flowables("*Enclosures\n#5 of 7\n\n* Consent form", typography, 400)) == 3

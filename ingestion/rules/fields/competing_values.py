@@ -46,6 +46,7 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
     if spec.is_investigator:
         _prefer_lead(document, spec, found)
         _doubt_beside_addressee(document, spec, found)
+    _doubt_days_at_equal_captions(document, spec, found)
     for key, each in found.items():
         longer = [
             other.value.value[len(each.value.value) :]
@@ -57,6 +58,23 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         if document.is_outdated(spec, each.value) or is_cut:
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
         elif document.is_doubtful(spec, each.value) or (spec.is_title and _lack_acronym(longer)):
+            found[key] = each.with_best_way()
+
+
+def _doubt_days_at_equal_captions(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Doubt all days at equal captions if one of them is in doubt.
+
+    As of a certificate that has the caption "Effective date" again in the head of a table. Letters
+    have several dates with the caption "Date".
+    """
+    if spec.kind != "date" or spec.letter_date:
+        return
+    at_captions = {key: each for key, each in found.items() if Way.PLACE in each.ways}
+    ranks = {each.rank for each in at_captions.values() if document.is_doubtful(spec, each.value)}
+    for key, each in at_captions.items():
+        if each.rank in ranks:
             found[key] = each.with_best_way()
 
 

@@ -67,8 +67,7 @@ def read_fields(
     """
     order = find_month_first(reading, kind, month_first)
     plain = join_broken_words(without_superseded_cells(reading))
-    has_master = any(map(has_master_version, reading.pages))
-    document = SearchedDocument(plain, kind, order, has_master)
+    document = SearchedDocument(plain, kind, order, has_master_version(reading))
     lists: dict[str, FieldValue] = {}
     found: dict[str, dict[str, FoundValue]] = {}
     for spec in _select_fields(kind, names):

@@ -52,6 +52,7 @@ _REGISTER = re.compile(
 _REGISTERED_BOARD = re.compile(r"(?:IRB|IORG)\d{8}")  # or a study of some institutions
 _OF_OFFICE = re.compile(r"(?i)^\W*(?:our|your)\s+ref")  # of a letter, and not of a study
 _OF_ADDRESSEE = re.compile(r"(?i)^\W*your\s+ref")
+_OF_PLACE = re.compile(r"(?i)^\W*local\b")  # of one site, as "Local project number"
 _SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
 _OTHER_THING = re.compile(
     r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|regn?|regd|registration|registered(?: with)?|accredited"
@@ -242,7 +243,7 @@ def _rank_of_caption(caption: str, sign: str) -> int | None:
     if _OF_OFFICE.search(f"{tail} {sign}"):
         return 2
     if _STUDY.search(tail):
-        return 0
+        return 2 if _OF_PLACE.search(tail) else 0
     if _COMMITTEE.search(f"{tail} {sign}"):
         return 1
     return 2 if tail.strip() else None

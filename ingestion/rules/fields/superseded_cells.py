@@ -6,7 +6,7 @@ tell them apart. They are left out before the values are read.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ingestion.reading.results import DocumentReading, PageReading
@@ -42,7 +42,9 @@ _KINDS_OF_HEADS = tuple(map(frozenset, (_OLD_WORDS, _CURRENT_WORDS, _NEW_WORDS))
 _WORD = re.compile("[a-z]+")
 # The version of a master, up to that of the site in the same line, and the version of a site.
 _MASTER_VERSION = re.compile(
-    r"(?im)\bmaster\b[^\n]{0,60}?\bv(?:er(?:sion)?)?\.?\s?\d[^\n]*?(?=\b(?:site|local)\b|$)"
+    r"(?im)\b(?:master|(?:main|core|global)\s(?:icf|pi[sc]f?|picf|informed|consent|participant))\b"
+    r"(?:(?!\b(?:site|local)\b)[^\n]){0,60}?\bv(?:er(?:sion)?)?\.?\s?\d"
+    r"[^\n]*?(?=\b(?:site|local)\b|$)"
 )
 _SITE_VERSION = re.compile(
     r"(?i)\b(?:site|local)\b(?:(?!master)[^\n.;]){0,60}?\bv(?:er(?:sion)?)?\.?\s?\d"
@@ -52,19 +54,20 @@ _MAX_OFFSET = 6.0  # points between the left edges of the cells of a column
 
 def without_superseded_cells(reading: DocumentReading) -> DocumentReading:
     """Return a reading without the cells that show what was valid before."""
-    pages = map(_without_superseded_cells, map(_without_master_version, reading.pages))
+    pages: Iterable[PageReading] = reading.pages
+    if has_master_version(reading):
+        pages = map(_without_master_version, pages)
+    pages = map(_without_superseded_cells, pages)
     return replace(reading, pages=tuple(pages))
 
 
-def has_master_version(page: PageReading) -> bool:
-    """Return whether a page states the version of a master beside that of the site."""
-    return bool(_MASTER_VERSION.search(page.text) and _SITE_VERSION.search(page.text))
+def has_master_version(reading: DocumentReading) -> bool:
+    """Return whether a document states the version of a master beside that of the site."""
+    texts = [page.text for page in reading.pages]
+    return any(map(_MASTER_VERSION.search, texts)) and any(map(_SITE_VERSION.search, texts))
 
 
 def _without_master_version(page: PageReading) -> PageReading:
-    """Return a page without the version of the master, if it states that of the site, too."""
-    if not has_master_version(page):
-        return page
     left_out: set[int] = set()
     for line in split_lines(page):
         for found in _MASTER_VERSION.finditer(line.text):

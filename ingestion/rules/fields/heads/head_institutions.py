@@ -45,6 +45,9 @@ _BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects|human parti
 _BOARD_GOES_ON = re.compile(  # in the next line
     r"(?:Institutional|Human|Review|Ethics?|Ethical|Protection|of|of the|for the)$"
 )
+_UNIT_WITH_ADDRESS = re.compile(  # the next line of a letterhead
+    r"(?:Division|Department|Office|Faculty|School)\b[^.;\n]*,\s*(?:P\.?\s?O\.?\s)?(?:Box|Room|Suite|\d)"
+)
 _POSSESSIVE = re.compile(  # "Ashby College's Board", but not "Ashby Children's Board"
     r"(?P<kept>(?:\b(?:St\.?|Saint) [\w-]+|\b(?:Children|Women|Men|People|King|Queen))['\u2019]s)"
     r"|['\u2019]s"
@@ -196,6 +199,8 @@ def _with_wrapped_words(line: TextLine, following: TextLine | None) -> str:
     if len(line.text) < _MIN_WRAPPED_LINE and not _BOARD_GOES_ON.search(line.text):
         return line.text
     if abs(following.box.left - line.box.left) > MIN_INDENT:
+        return line.text
+    if _UNIT_WITH_ADDRESS.match(following.text) and not _BOARD_GOES_ON.search(line.text):
         return line.text
     return f"{line.text} {' '.join(following.text.split()[:_MAX_WRAPPED_WORDS])}"
 

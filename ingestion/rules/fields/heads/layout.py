@@ -14,6 +14,7 @@ CONNECTING_WORD = r"(?:of|the|and|at|for|in|&|de|del|della|do|da|di|des|du|la|le
 # Words of institutions. In English documents, many names are in the language of the country.
 _INSTITUTIONS = (
     r"University|UNIVERSITY|College|COLLEGE|Institute|INSTITUTE|Hospital|HOSPITAL|Infirmary|Clinic"
+    r"|Health ?[Cc]are"
     r"|Medical Cent(?:er|re)|NHS (?:Foundation )?Trust|Polytechnic(?! University)"
     r"|Universit(?:\u00e4t(?:sklinikum|smedizin)?|at|eit|et|\u00e9|\u00e0)|Universidade?|Hochschule"
     r"|Fachhochschule|Hogeschool|H\u00f6gskola|Yliopisto|Klinikum|Politecnico|Polit\u00e9cnica"

@@ -117,6 +117,7 @@ _SPECIALITY_BEHIND = re.compile(r"(?<=[A-Z.])\s\([^\W\d_][^()\d]{3,40}\)$")  # o
 _PLACE_BEHIND = re.compile(
     r"(?i) (?:centre|center|hospital|university|institute|college|school|department|faculty"
     r"|division|clinic|site)\b"
+    r"| (?:[\w-]+,? ){0,3}(?:llc|pllc|llp|inc|ltd|gmbh)\b"
 )
 _PARTICLES_OF_SURNAMES = frozenset(
     re.findall(

@@ -138,6 +138,8 @@ def search_versions(document: SearchedDocument, spec: FieldSpec) -> Iterator[Fou
             before = page.text[max(0, match.start() - text_readings.CONTEXT_LENGTH) : match.start()]
             if spec.not_near and fuzzy_phrases.contains_phrase(before, spec.not_near):
                 continue
+            if document.is_of_other_event(before, spec, match[0]):
+                continue
             if spec.near and not re.search(rf"(?i)\b{re.escape(spec.near)}\W*$", before):
                 continue
             value = text_readings.value_of_text(page, spec, match["number"])

@@ -27,6 +27,9 @@ _ROLES_BESIDE_LETTER = 2  # of a field, of which a date competes with that of a 
 _LONG_BEFORE = timedelta(days=90)  # between two decisions on the same study
 _APPROVAL_PERIOD = re.compile(r"(?i)\bapproval period\W*$")
 LIST_KINDS = frozenset({"lines", "names"})
+_EARLIER_VERSION = re.compile(
+    r"(?i)\b(?:original|initial|first|previous|prior|superseded)(?:\sprotocol)?\W*$"
+)
 _TEXT_KINDS = frozenset({"text", "name", *LIST_KINDS})
 
 
@@ -104,10 +107,13 @@ class SearchedDocument:
         return any(spec.is_title for spec in self.kind.fields)
 
     def is_of_other_event(self, before: str, spec: FieldSpec, caption: str) -> bool:
-        """Return whether the words before a caption of a date make it that of another event.
+        """Return whether the words before a caption make it that of another event or version.
 
-        "Original approval date" is no caption of the day on which an amendment was approved.
+        "Original approval date" is no caption of the day on which an amendment was approved, and
+        "Original protocol: version" none of the current version.
         """
+        if spec.is_version:
+            return _EARLIER_VERSION.search(before) is not None
         if not spec.roles:
             return False
         if DateRole.END in spec.roles and self.is_of_study and is_of_other_validity(before):

@@ -1231,3 +1231,74 @@ def test_a_committee_may_describe_itself_on_page_2():
     )
     values = {each.name: each for each in read_fields(make_reading(*pages), TYPES["irb-approval"])}
     assert values["irb_name"].value == "Solwyn Institutional Review Board"
+
+
+def test_the_version_of_a_site_may_stand_on_another_page_than_that_of_its_master():
+    pages = (
+        make_page("Participant Consent", "Main ICF: Version 2.0, 12 Jan 2023", number=1),
+        make_page("Site-specific ICF: Version 2.1, 22 Feb 2023", number=2),
+    )
+    kind = TYPES["informed-consent-form"]
+    values = {each.name: each for each in read_fields(make_reading(*pages), kind)}
+    version = values["version"]
+    assert (version.value, version.is_sure) == ("2.1", False)
+
+
+def test_days_at_two_captions_of_the_same_words_are_in_doubt():
+    values = read(
+        "lab-certification",
+        "CERTIFICATE OF ACCREDITATION",
+        "EFFECTIVE DATE",
+        "10/05/2022",
+        "EXPIRATION DATE",
+        "10/04/2024",
+        "",
+        "LAB CERTIFICATION (CODE)      EFFECTIVE DATE",
+        "BACTERIOLOGY (110)            10/05/2010",
+    )
+    assert not values["effective_date"].is_sure
+
+
+def test_the_name_of_a_company_is_no_person():
+    values = read(
+        "financial-disclosure",
+        "Role:                 Principal Investigator",
+        "Site:                 Pinnacle Mesa Digestive Research, LLC",
+    )
+    assert "investigator" not in values
+
+
+def test_a_unit_with_its_address_is_no_part_of_the_committee_above_it():
+    values = read(
+        "irb-continuing-review",
+        "GULFCOAST POLYTECHNIC UNIVERSITY",
+        "Institutional Review Board for the Protection of Human Subjects",
+        "Division of Research, Box 5550, Marisol, TX 78555",
+    )
+    assert values["irb_name"].value.endswith("Human Subjects")
+
+
+def test_the_version_of_the_original_protocol_is_in_doubt():
+    values = read(
+        "protocol-signature-page",
+        "Protocol Number:      QLR-118-302",
+        "Original Protocol:    Version 1.0, 14 June 2023",
+    )
+    assert "protocol_version" not in values or not values["protocol_version"].is_sure
+
+
+def test_the_number_of_one_site_comes_behind_that_of_the_committee():
+    values = read(
+        "irb-approval", *HEAD, "Local project number: KLHN-23-09", "HREC reference: 2023/ETH00177"
+    )
+    assert values["protocol_number"].value == "2023/ETH00177"
+
+
+def test_a_day_and_a_month_are_no_number_of_a_study():
+    values = read("irb-approval", *HEAD, "Protocol 07/Jun/2022", "Project ID: 118355")
+    assert values["protocol_number"].value == "118355"
+
+
+def test_a_registration_of_the_department_of_health_research_is_read():
+    values = read("irb-approval", *HEAD, "DHR Reg. No. EC/NEW/INST/2021/1855")
+    assert values["irb_registration"].value == "EC/NEW/INST/2021/1855"
