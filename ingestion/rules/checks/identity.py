@@ -6,21 +6,38 @@ without a person.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from rapidfuzz.distance import Levenshtein
 
 from audit.translation import gettext_noop as _
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.checks.check_input import CheckInput, make_finding_if_sure
+from ingestion.rules.checks.check_input import CheckInput, SiteFacts, make_finding_if_sure
 from ingestion.rules.fields.persons import names
-from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
+from ingestion.rules.fields.values import MIN_SURE_CONFIDENCE, SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding, make_page_facts
 
 _OWN_VERSION_FIELDS = ("version", "brochure_edition")  # of the document, and not of the protocol
 _MIN_NEARLY_SAME = 5  # characters of a number
 _MAX_WRONG_LETTERS = 2  # of a name
 _MAX_NAME_LINE_LENGTH = 60  # characters of a line that is only a name, with titles and degrees
+
+
+def confirm_protocol_number(
+    fields: Mapping[str, FieldValue], site: SiteFacts
+) -> dict[str, FieldValue]:
+    """Return the values of a document, its protocol number without doubt if it is the study's own.
+
+    One of which there are two readings stays in doubt.
+    """
+    confirmed, known = dict(fields), fuzzy_phrases.strip_punctuation(site.protocol_number)
+    value = fields.get("protocol_number")
+    number = fuzzy_phrases.strip_punctuation(value.value) if value else ""
+    if value and number and number == known and not value.readings:
+        confidence = max(value.confidence, MIN_SURE_CONFIDENCE)
+        confirmed[value.name] = replace(value, confidence=confidence, is_unconfirmed=False)
+    return confirmed
 
 
 def check_site(case: CheckInput) -> Iterator[RuleFinding]:

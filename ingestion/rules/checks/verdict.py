@@ -27,6 +27,7 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import checks
 from ingestion.rules.checks import (
+    identity,
     legibility,
     page_languages,
     privacy,
@@ -338,9 +339,7 @@ def _check_whole(
             rules_version=rules_version,
         )
     kind = types[found.slug]
-    fields = apply_box_values(
-        reading, kind, read_fields(reading, kind, month_first=site.month_first)
-    )
+    fields = _read_values(reading, kind, site)
     signature = _read_signature(reading, kind, fields, sent, month_first=site.month_first)
     if signature and signature.date:
         fields["signature_date"] = signature.date
@@ -388,6 +387,14 @@ def _prepare(
         return reading, cut, types
     reading = separate_captions(reading, language)
     return reading, doubt_cut(cut, reading, types), types
+
+
+def _read_values(
+    reading: DocumentReading, kind: DocumentType, site: SiteFacts
+) -> dict[str, FieldValue]:
+    """Return the values of a document by name, after the comparison with the register."""
+    values = read_fields(reading, kind, month_first=site.month_first)
+    return identity.confirm_protocol_number(apply_box_values(reading, kind, values), site)
 
 
 def _read_signature(

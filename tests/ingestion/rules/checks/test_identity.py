@@ -70,6 +70,17 @@ def test_the_version_of_another_protocol_gives_no_second_finding():
 
 
 @pytest.mark.parametrize(
+    ("number", "is_sure"), [(SITE.protocol_number, True), ("", False), ("ABC-999", False)]
+)
+def test_the_number_of_the_study_is_without_doubt_beside_that_of_the_committee(number, is_sure):
+    change = {"Number: SLX-301": "Number: SLX-301   IRB number: 2026-117"}
+    site = dataclasses.replace(SITE, protocol_number=number)
+    verdict = checked(make_document("irb-approval", change), site=site)
+    value = next(each for each in verdict.fields if each.name == "protocol_number")
+    assert (value.value, value.is_sure) == ("SLX-301", is_sure)
+
+
+@pytest.mark.parametrize(
     "person",
     [
         "daniel okafor",
