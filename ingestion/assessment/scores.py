@@ -263,7 +263,9 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
     if is_same_value(read, printed, is_name=kind == "name"):
         return True
     if name in _VERSIONS:
-        return bool(re.search(r"\d", printed)) and names.is_same_version(read, printed)
+        named = re.search(r"(?i)\bversion (\d[\d.]*)", printed)
+        version = named[1] if named else printed
+        return bool(re.search(r"\d", version)) and names.is_same_version(read, version)
     if kind == "number":
         bare = fuzzy_phrases.strip_punctuation(_CAPTION_OF_NUMBER.sub("", printed))
         plain = fuzzy_phrases.strip_punctuation(read)
@@ -281,6 +283,7 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
 # Capital words, and "#" or "number", before a number.
 _CAPTION_OF_NUMBER = re.compile(r"^(?:[A-Z][A-Za-z]*\s?)+(?:#|No\.?|Number)?[\s:]*(?=\d)")
 _DEGREE = re.compile(r"(?i),\s*(?:d\.?o|m\.?a|b\.?a)\.?(?=\s*(?:,|\W*$))")  # each is a surname, too
+_CAPITALS_AT_END = re.compile(r"(?:,\s*[A-Z]{4,7})+\W*$")  # of fellowships and registers
 _BRACKETS_AT_END = re.compile(r"\s*\([^()]*\)$")  # with the subject of a degree
 _INSTITUTIONS = frozenset({"irb_name", "institution", "lab_name"})
 _VERSIONS = frozenset({"version", "protocol_version"})
@@ -302,7 +305,7 @@ def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
             _BRACKETS_AT_END.sub("", person_names.blank_bracketed_title(text))
             for text in (read, printed)
         )
-        one, other = (_DEGREE.sub("", text) for text in plain)
+        one, other = (_CAPITALS_AT_END.sub("", _DEGREE.sub("", text)) for text in plain)
         parts, other_parts = names.split_name(one), names.split_name(other)
         has_surname_first = _has_surname_first(one) != _has_surname_first(other)
         return parts == other_parts or (has_surname_first and sorted(parts) == sorted(other_parts))

@@ -22,12 +22,20 @@ from ingestion.rules.fields.searches.found_values import (
 )
 from ingestion.rules.fields.searches.number_searches import search_reference_numbers
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
-from ingestion.rules.fields.searches.table_searches import search_reference_cells
+from ingestion.rules.fields.searches.table_searches import (
+    search_investigator_cells,
+    search_reference_cells,
+)
 from ingestion.rules.fields.searches.text_searches import search_dates_by_role, search_investigators
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, SCAN_SOURCES
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
 _LEADING = re.compile(r"(?i)\b(?:principal|chief|lead|responsible|PI)\b")
+_OF_SITE = re.compile(
+    r"(?i)\b(?:site|local)\s(?:principal\s)?investigator\b"
+    r"|\binvestigator\s(?:at|of)\s(?:the|this)\s(?:site|cent(?:re|er))\b"
+)
+_OF_TRIAL = r"\b(?:coordinating|chief|national)\s(?:principal\s)?investigator"
 _RANK_OF_COMMITTEE = 2  # of a number that is named as the committee's, behind those of a study
 _MAX_RANK_OF_CAPTIONED = RANK_OF_REFERENCES + 2  # of the numbers that are named as those of a study
 
@@ -45,6 +53,7 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         _doubt_parts(found)
     if spec.is_investigator:
         _prefer_lead(document, spec, found)
+        _prefer_investigator_of_site(document, spec, found)
         _doubt_beside_addressee(document, spec, found)
     _doubt_days_at_equal_captions(document, spec, found)
     for key, each in found.items():
@@ -158,6 +167,26 @@ def _prefer_lead(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         return
     behind = [key for key in others if not may_be_same_person(found[key].value.value, leads[0])]
     for each in search_investigators(document, spec) if behind else ():
+        add_found(found, each)
+    for key in behind:
+        found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _prefer_investigator_of_site(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Put the investigator of the whole trial behind that of the site, if a document has both."""
+    behind = [
+        key
+        for key, each in found.items()
+        if re.search(
+            rf"(?i){_OF_TRIAL}\W{{1,6}}(?:name\W{{1,6}})?{re.escape(each.value.value)}",
+            document.text,
+        )
+    ]
+    if not behind or not _OF_SITE.search(document.text):
+        return
+    for each in search_investigator_cells(document, spec):
         add_found(found, each)
     for key in behind:
         found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)

@@ -20,6 +20,7 @@ _IN_SENTENCE = re.compile(
     r"|the (?:course|training|module|workshop))\b"
 )
 _QUOTED = re.compile(r"[\u201c\"\u00ab](?P<text>[^\u201c\u201d\"\u00bb]{4,200})[\u201d\"\u00bb]")
+_OPENING = frozenset('\u201c"\u00ab')
 _INSTITUTION = re.compile(
     r"(?i)(?:[\w'\u2019-]+ ){0,3}(?:institute|centre|center|office|committee|board|university"
     r"|academy|school|department)\b"
@@ -53,6 +54,7 @@ _NO_NAME = re.compile(
     r"(?i)^(?:on|held|at|with|and|completed?|date|this|from|in|certificate|for|by|given|presented|issued"
     r"|not valid|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b|(?<!\d):|\d{4}$"
 )
+_LIST_ITEM = re.compile(r"[\u2022\u25cf\u2013-]\s")
 _NOTE = re.compile(r"(?i)not valid\b")
 _BEHIND_NAME = re.compile(
     r",?\s+(?:(?:given|offered|provided|organi[sz]ed|conducted|held|delivered|run|hosted|taught)"
@@ -113,6 +115,7 @@ def find_names_below(lines: Sequence[TextLine]) -> Iterator[tuple[str, TextLine]
             first is None
             or _has_neighbour(first, lines)
             or _NO_NAME.search(first.text)
+            or _LIST_ITEM.match(first.text)
             or not first.text[:2].strip('\u201c"*(').strip()
         ):
             continue
@@ -131,14 +134,15 @@ def join_lines(first: TextLine, lines: Sequence[TextLine], gap: float = 0.0) -> 
     parts = [first]
     while len(parts) < _MAX_NAMES:
         last, height = parts[-1], first.box.bottom - first.box.top
-        drop = (gap if not is_cut(last.text) else _MAX_GAP_IN_NAME) * height
+        is_open = _is_open_quotation(first.text, parts)
+        drop = (gap if not (is_open or is_cut(last.text)) else _MAX_GAP_IN_NAME) * height
         following = _next_below(last, lines, drop) if drop else None
         if following is None:
             following = _next_below(last, lines, _MAX_GAP_IN_NAME * height)
             if following is None or following.text.split()[0] not in _CONNECTING:
                 break
         is_word = following.text.isalpha() and following.text[0].isupper()
-        goes_on = is_word or is_in_title_case([following]) or is_cut(last.text)
+        goes_on = is_open or is_word or is_in_title_case([following]) or is_cut(last.text)
         if is_in_title_case([last]) and not goes_on:
             break  # a line that describes the course
         is_same_size = abs(following.size - first.size) < _MAX_SIZE_DIFFERENCE * first.size
@@ -148,9 +152,15 @@ def join_lines(first: TextLine, lines: Sequence[TextLine], gap: float = 0.0) -> 
     return " ".join(part.text for part in parts)
 
 
+def _is_open_quotation(text: str, parts: Sequence[TextLine]) -> bool:
+    """Return whether a text begins with a quotation mark, and none of its lines has the second."""
+    whole = " ".join(part.text for part in parts)
+    return text[:1] in _OPENING and not _QUOTED.search(whole)
+
+
 def is_doubtful(name: str) -> bool:
     """Return whether a name is cut, or may be that of the institution that gives the course."""
-    return is_cut(name) or _INSTITUTION.match(name) is not None
+    return is_cut(name) or name[:1] in _OPENING or _INSTITUTION.match(name) is not None
 
 
 def is_cut(name: str) -> bool:

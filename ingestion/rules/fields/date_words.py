@@ -50,13 +50,18 @@ _OTHER_EDITION = (
 _OTHER_EDITION_BEFORE = re.compile(rf"(?i)(?<!\w)(?:{_OTHER_EDITION})[^\n;.]{{0,20}}$")
 # The numbered permission of an authority.
 _OTHER_PERMISSION = (
-    r"(?:permission|registration|licen[cs]e|notification)\s(?:letter\s)?(?:no|nr|number|ref)\b\.?"
+    r"provisional\sopinion\swas\s(?:issued|given)"
+    r"|permission\s(?:\S+\s){1,2}no\.?\s\S*\d\S*,?\s(?:dated|dt)\b"
+    r"|(?:permission|registration|licen[cs]e|notification)\s(?:letter\s)?(?:no|nr|number|ref)\b\.?"
     r"\s?:?\s?\S*\d\S*,?\s(?:dated|dt|of)\b"
 )
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
     DateRole.SIGNATURE: r"sign(?:ed|ature)(?!\s(?:the|this)\b)|certified by",
-    DateRole.OTHER: r"born|birth|dob|printed|print date|generated|visit|accessed"
+    DateRole.OTHER: r"(?:project|study|research|trial|recruitment)\s(?:start|commencement)\b"
+    r"(?:\sdate)?"
+    r"|dates?\sof\s(?:service|admission|discharge|surgery)(?:\s(?:from|between))?"
+    r"|born|birth|dob|printed|print date|generated|visit|accessed"
     r"|(?:results?|status|information|verified|verification|search)\s(?:\w+\s)?as of"
     r"|retrieved|enrol|omb\b"
     r"|(?<!consent )(?<!information )form (?:date|approved|version)|copyright|original version"
@@ -73,7 +78,8 @@ _WORDS: dict[DateRole, str] = {
     r"|opinion|accept|permission|authori[sz]|issu|register|registration|licen[cs])"
     r"|(?:study|project|trial)(?:,?\s(?:which|that)\s(?:\w+\s){0,3}|\sitself\s(?:was\s)?"
     r"|\s(?:was|had\sbeen)\s)approved",
-    DateRole.END: r"end date (?:given |(?:which |that )?you (?:gave|stated) )?(?:in|of)"
+    DateRole.END: r"(?:end|expir\w*)\sdate\sof\s(?:\w+\s){0,4}?approval\b"
+    r"|end date (?:given |(?:which |that )?you (?:gave|stated) )?(?:in|of)"
     r" (?:your|the) (?:application|proposal|form)"
     r"|expir|exp\.|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"

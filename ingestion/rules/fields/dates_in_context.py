@@ -102,7 +102,9 @@ def _dates_at_captions(
         for caption in captions:
             # A slash separates the captions of several dates.
             own = caption if _DIGIT.search(caption) else caption.partition("/")[0]
-            role = role_of_caption(own) if len(caption) <= _MAX_CAPTION_LENGTH else None
+            # A colon within it belongs to a heading, as in "Initial submission: decision letter".
+            is_caption = len(caption) <= _MAX_CAPTION_LENGTH and ":" not in caption.strip(" :")
+            role = role_of_caption(own) if is_caption else None
             if role is not None:
                 yield _value_of_line(page, line, written), role
                 break

@@ -31,7 +31,7 @@ _NUMBER = re.compile(
     r"(?![\w@%]|[.,]\d)"
 )
 _WITH_LETTER = re.compile(r"\d ?\([a-z]{1,3}\)")  # as in "ABC 4 (k) 03/12/18", which is no date
-_CODE_WITH_DATE = re.compile(r"(?:[A-Z]{2,}[-/]){2}\d")  # as in "ABC-HUM-23.09.17"
+_CODE_WITH_DATE = re.compile(r"(?:[A-Z]{2,}[-/]){1,2}\d")  # as in "ABC-HUM-23.09.17"
 _CODE = re.compile(r"(?<![\w./-])(?=[\w./-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
 _SIGN = re.compile(
     r"(?i)(?:\#|\bn(?:[o\u00ba\u00b0]\b\.?|\.(?=\s))|\bdnr\b\.?|\bcaae\b|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
@@ -70,13 +70,13 @@ _LAST_WORD = re.compile(
 )
 # The bare word of a caption behind three others in its line, or behind a sign of a list.
 _BARE_WORD = re.compile(
-    r"(?i)(?:[;,]|(?<!\S)\S+(?:[^\S\n]+\S+){2})[^\S\n]+(?:protocol|trial|study)\s$"
+    r"(?i)(?:[;,]|(?<!\S)\S+(?:[^\S\n]+\S+){2})[^\S\n]+(?<!\bsponsor\s)(?<!\bsponsor's\s)(?:protocol|trial|study)\s$"
 )
 _REFER_TO = re.compile(r"(?i)(?:\band )?\brefer(?:ring)? to\b")
 _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
 _PREFIX = re.compile(
     r"(?:[:#.] ?|\b(?:[Cc]ommittee|[Bb]oard|[Pp]anel),?\s"
-    r"|\b(?i:numbers?|no|nr|ref(?:erence)?|id|code)\b\.?\s)"
+    r"|\b(?i:numbers?|no|d?nr|ref(?:erence)?|id|code)\b\.?\s)"
     r"(?P<prefix>(?:(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])|(?:[A-Z]\.){2,7})[ /-])$"
     r"|(?:[:#.]|\b(?i:application|project|protocol|ref(?:erence)?|study))\s"
     r"(?P<mixed>(?=\w*[a-z])[A-Z][A-Za-z]{0,4}[A-Z][A-Za-z]{0,4}(?:-[A-Z]{2,6})? )$"
@@ -96,6 +96,10 @@ _QUOTED_BEHIND = re.compile(r",?\s[\"\u201c]")  # the title of the study
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
 _MAX_PREFIX = 26  # characters of an acronym before a number, with the end of its caption
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}")
+_STREET_BEHIND = re.compile(
+    r"(?:\s[A-Z][\w.'\u2019-]*){1,3}\s(?:Street|St|Road|Rd|Avenue|Ave|Drive|Lane|Boulevard|Blvd|Way"
+    r"|Court|Place|Parkway|Loop|Highway|Square|Terrace|Circle|Crescent|Quay|Row)\b"
+)  # behind its number
 _PHONE = re.compile(
     r"\+\d[\d() .-]{7,}|\(\d{2,5}\)[\d .-]{6,}|(?<![\w-])\d{3}[-. ]\d{3}[-. ]\d{4}(?![\w-])"
     r"|(?<![\w-])0\d{2,4} \d[\d ]{5,}"
@@ -130,7 +134,7 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
         if is_date or _TIME.fullmatch(number):
             continue
         is_of_law = _LAW.fullmatch(number) and _OF_LAW.search(text, max(0, start - _MAX_LAW), start)
-        if is_of_law:
+        if is_of_law or (number.isdigit() and _STREET_BEHIND.match(text, end)):
             continue
         rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)

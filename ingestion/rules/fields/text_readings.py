@@ -39,7 +39,7 @@ _COLON = re.compile(r"\s?:")
 _SEPARATOR = re.compile(r"\W*[:\u2013\u2014-]")
 _NO_WORDS = re.compile(r"^[\W\d_]*$")
 _SECOND_ROLE = re.compile(
-    r"(?i)\b(?:executive|executing|co|sub|other|assistant|associate|second|additional|further)[\s-]*$"
+    r"(?i)\b(?:executive|executing|co|sub|other(?:\s(?:participating|involved|collaborating))?|assistant|associate|second|additional|further)[\s-]*$"
 )  # before "investigator"
 _CAPTION_ALONE = re.compile(r"[\s:.#*)(\]\[]*$")
 

@@ -31,7 +31,7 @@ _MAX_INSTITUTION_WORDS = 7
 _BOARD = re.compile(
     rf"(?:{NAME_WORD} (?:\([A-Z]{{2,8}}\) )?(?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
     r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
-    r"(?:Boards?|Committees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
+    r"(?:Boards?|(?:Sub-?)?[Cc]ommittees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
     r"(?: Research(?= of\b| at\b))?(?: \([A-Z]{2,8}\))?"
     rf"(?:(?:,| of| at| on| for)(?: the)? (?:{NAME_WORD} ?(?:(?:{CONNECTING_WORD}) )?){{1,5}}"
     rf"|(?: {NAME_WORD}){{1,3}}(?= (?:here\w+|ha[sd]|have|is|was|met|reviewed|approved|considered"

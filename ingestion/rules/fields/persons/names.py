@@ -37,7 +37,7 @@ _TITLES_AND_DEGREES = _words(
     " mrcog frcr mrcs mrcem mrcpch frcpch facog mmed bmed bmedsci bmbch lmft lpc lcpc rdn mx"
     " aud dpharm dhsc drmed mme mlle dott dottssa dra drs engr smt shri capt ir hab"
     " frcpath mrcpath frcsc fwacp fmcpath fcps msce msci faan faaos"
-    " clin adj rndr mudr judr phdr mvdr csc drsc mgr maslp rnd dm dpm"
+    " ccc slp cccslp ccca bcba clin adj rndr mudr judr phdr mvdr csc drsc mgr maslp rnd dm dpm"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.

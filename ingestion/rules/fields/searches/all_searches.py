@@ -23,6 +23,7 @@ from ingestion.rules.fields.searches.number_searches import (
     search_fixed_formats,
     search_number_captions,
     search_reference_numbers,
+    search_sponsor_numbers,
     search_versions,
 )
 from ingestion.rules.fields.searches.person_searches import (
@@ -35,6 +36,7 @@ from ingestion.rules.fields.searches.table_searches import (
     search_columns,
     search_investigator_cells,
     search_reference_cells,
+    search_site_addresses,
     search_version_cells,
 )
 from ingestion.rules.fields.searches.text_searches import (
@@ -75,6 +77,7 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     search_fixed_formats,
     search_names_in_parts,
     search_slashed_captions,
+    search_sponsor_numbers,
     search_columns,
     search_bracketed_captions,
     search_heading_phrases,
@@ -91,6 +94,7 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     search_reference_numbers,
     search_versions,
     search_version_cells,
+    search_site_addresses,
     search_letter_head,
     search_top_names,
     search_head,

@@ -31,6 +31,11 @@ _CAPTIONS_OF_SHAPES = {
     )
     for shape, caption in (("IRB########", "registration"), ("FWA########", "assurance"))
 }
+_OF_SPONSOR = (
+    r"(?i:\bsponsor(?:['\u2019]s)?\s(?:protocol|study|trial)(?:\s(?:number|no|id|code))?"
+    r"\.?\s?\#?\s?:?)\s+"
+)
+_MAX_SPONSOR_NUMBERS = 5  # of a page
 _MAX_VERSIONS_PER_PAGE = 20
 _VERSION = re.compile(
     r"(?i)(?<![\w.])v(?:er(?:sion|\.)?|\.)?\s?(?:no\.?|number|\#|:)?\s?(?P<number>\d{1,2}(?:\.\d{1,3}){0,3})"
@@ -129,6 +134,17 @@ def search_reference_numbers(document: SearchedDocument, spec: FieldSpec) -> Ite
                 is_own_reference=True,
             )
             yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_ROLES + 2 * each.rank)
+
+
+def search_sponsor_numbers(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers that are named as the sponsor's, as "Sponsor Protocol # AB-503"."""
+    pattern = (
+        re.compile(f"{_OF_SPONSOR}(?P<value>{pattern_of(spec)})") if spec.is_reference else None
+    )
+    for page in document.reading.pages if pattern else ():
+        for match in islice(pattern.finditer(page.text), _MAX_SPONSOR_NUMBERS) if pattern else ():
+            value = text_readings.value_of_text(page, spec, match["value"])
+            yield FoundValue(value, frozenset({Way.TEXT}), 0)
 
 
 def search_versions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

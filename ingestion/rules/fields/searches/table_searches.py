@@ -35,7 +35,13 @@ _INVESTIGATOR_CAPTION = re.compile(
     r"(?:\s?\([^)]*\))?\s?\)?\s?:?"
 )
 _OF_COMPANY = re.compile(r"sponsor|^for\b|\b(?:ltd|limited|inc|gmbh|llc|plc|company|pharma)\b")
-_LIST_ITEM = re.compile(r"(?:\(?[a-z]{1,2}[.)]|[\u2022*-])\s")  # no heading
+_ORGANISATION_IN_ADDRESS = re.compile(
+    r"(?!Department|Division)[A-Z][^,\d]{4,60}?"
+    r"(?:,\s(?:LLC|PLLC|LLP|Inc|Ltd)\b"
+    r"|\b(?:Research|Clinic|Hospital|Associates|Institute|Medical Center)\b)"
+    r"[^,\d]{0,40}(?:,\s(?:LLC|PLLC|LLP|Inc|Ltd)\b)?"
+)
+_LIST_ITEM = re.compile(r"(?:\(?[a-z\d]{1,2}[.)]|[\u2022*-])\s")  # no heading
 _PRINTED_NAME = re.compile(r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:?")
 _NAME_AFTER_CAPTION = re.compile(
     r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:\s?(?P<name>.+)"
@@ -151,6 +157,19 @@ def _is_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
         if "investigator" in text or _OF_COMPANY.search(text):
             return not _OF_COMPANY.search(text)
     return False
+
+
+def search_site_addresses(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the organisations with which the address of an investigator begins."""
+    for page in document.reading.pages[:1] if spec.is_institution else ():
+        lines = document.lines_of(page)
+        for line in lines:
+            name = _ORGANISATION_IN_ADDRESS.match(line.text)
+            if name and any(
+                caption.text.strip(" :") == "Address" for caption in captions_of(line.box, lines)
+            ):
+                value = value_of_line(page, line.words, spec, name[0])
+                yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_SENTENCES)
 
 
 def search_version_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

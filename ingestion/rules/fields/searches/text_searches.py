@@ -225,6 +225,8 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
             _RANK_OF_TITLES,
         ):
             for title in titles:
+                if titles_in_text.ONLY_NUMBER.fullmatch(title):
+                    continue
                 title = placed_titles.end_at_paragraph(title, printed, gap)  # noqa: PLW2901 - shortened
                 ways = {way}
                 if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in placed:

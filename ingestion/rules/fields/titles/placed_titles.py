@@ -5,7 +5,7 @@ ends.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.text_lines import TextLine, line_gap
@@ -63,7 +63,12 @@ def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
         if cell := _cell_beside_middle(line, lines):
             yield title_texts.clean(" ".join(cell))
             continue
-        first = min(beside, key=lambda each: each.box.left) if beside else line
+        centre = line.box.top + line.box.bottom
+        first = min(
+            beside,
+            key=lambda each: (round(each.box.left), abs(each.box.top + each.box.bottom - centre)),
+            default=line,
+        )
         column = _column_below(first, lines[at + 1 :], gap)
         if is_study:
             if first is not line and len(first.text.split()) > _MIN_TITLE_WORDS:
@@ -95,8 +100,14 @@ def _cell_beside_middle(caption: TextLine, lines: Sequence[TextLine]) -> list[st
         if each.box.right > caption.box.left or not geometry.is_level_with(each.box, caption.box)
     ]
     others.remove(caption)
+    gap = line_gap(lines)
+    is_one = all(
+        below.box.top - above.box.bottom <= max(_MAX_LINE_GAP * gap, gap + _MIN_PARAGRAPH_GAP)
+        for above, below in pairwise(cell)
+    )
     is_cell = (
         len(cell) > 1
+        and is_one
         and abs(off_centre) < _MAX_OFF_MIDDLE
         and not any(_has_cell_before(each, others) for each in cell)
     )

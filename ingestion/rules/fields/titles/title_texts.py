@@ -60,7 +60,7 @@ _NO_TITLE = re.compile(
     r"|committee|ethic|board|irb|reviewer|quer|comment|stipulation))\b"
 )
 QUOTED = re.compile(
-    r"[\u201c\u201e\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{8,260})[\u201c\u201d\"\u00bb]"
+    r"[\u201c\u201e\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{1,260})[\u201c\u201d\"\u00bb]"
     r"|(?<!\w)[\u2018'](?P<single>[^\u2018\n][^\u2018]{12,260}?)[\u2019'](?![\w])"
 )
 # The rest of a title that begins with a quotation, as in '"Who cares?" Moral distress in nurses'

@@ -75,11 +75,12 @@ _WITHOUT_SIGN = re.compile(
     r"(?:(?i:study|project|protocol|research|trial)\s+(?i:title))\s+(?P<rest>[^\W\da-z_]\S*\s\S.*)$"
 )
 _DECISION = re.compile(r"(?i)(?:[a-z]+ ){0,2}(?:opinion|decision|approval|determination)")
-_ONLY_NUMBER = re.compile(
-    r"(?i)(?:(?:irb|rec|reb|hrec|study|project|protocol|application|reference|ref|file|no|number|id"
+ONLY_NUMBER = re.compile(  # of a study, with the words before it
+    r"(?i)(?:(?:sponsor|irb|rec|reb|hrec|study|project|protocol|application|reference|ref|file|no|number|id"
     r"|(?-i:[A-Z]{2,8}))\b\W*)*[\w./-]*\d[\w./-]*\W*"
     r"(?:(?:exempt|expedited|full board|initial|renewal|new)\W*)?"
 )
+_MIN_WORDS_OF_LINE = 8  # of a quotation that is all of its lines
 _CONTEXT_LENGTH = 110  # characters before a quotation in which a study is named
 
 
@@ -110,7 +111,7 @@ def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
         match = _SUBJECT.match(line) if ":" in line else _NUMBERED_STUDY.match(line)
         if match:
             rest, below = match["rest"].strip(), lines[at + 1 :]
-            if below and _ONLY_NUMBER.fullmatch(rest):
+            if below and ONLY_NUMBER.fullmatch(rest):
                 rest, below = below[0].strip(), below[1:]
                 if NEXT_CAPTION.match(rest):
                     continue
@@ -158,11 +159,13 @@ def quoted_titles(text: str) -> Iterator[str]:
         quoted = " ".join((match["double"] or match["single"]).split())
         before = text[max(0, match.start() - _CONTEXT_LENGTH) : match.start()]
         after = text[match.end() : match.end() + 40]
+        is_line = before.endswith("\n") and after[:1] in {"", "\n"}
         if (
             len(quoted.split()) < MIN_WORDS
             or _DECISION.fullmatch(quoted)
             or not (
-                _NAMED.search(before.rstrip())
+                (is_line and len(quoted.split()) >= _MIN_WORDS_OF_LINE)
+                or _NAMED.search(before.rstrip())
                 or _NAMED_AFTER.match(after)
                 or _NUMBER_BEFORE_QUOTE.search(before)
             )

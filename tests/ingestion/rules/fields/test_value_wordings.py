@@ -1302,3 +1302,129 @@ def test_a_day_and_a_month_are_no_number_of_a_study():
 def test_a_registration_of_the_department_of_health_research_is_read():
     values = read("irb-approval", *HEAD, "DHR Reg. No. EC/NEW/INST/2021/1855")
     assert values["irb_registration"].value == "EC/NEW/INST/2021/1855"
+
+
+def test_the_investigator_of_the_site_signs_and_not_that_of_the_whole_trial():
+    values = read(
+        "protocol-signature-page",
+        "Coordinating investigator:   Prof Edwin Maratta",
+        "Site principal investigator:",
+        "Name (print):   Dr Saoirse Lim-Hargreaves",
+    )
+    assert values["investigator"].value == "Dr Saoirse Lim-Hargreaves"
+
+
+def test_other_participating_researchers_are_not_the_investigator():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Researcher responsible for the project",
+        "Asa Lindqvist, senior lecturer",
+        "Other participating researchers: Jorgen Ek",
+    )
+    assert not is_same_person(values["investigator"].value, "Jorgen Ek")
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "day"),
+    [
+        ("The end date of the ethical approval is unchanged (30 April 2026).", "expiry_date", 30),
+        ("Project start: 20 March 2023", "approval_date", None),
+        ("A waiver is granted for records with dates of service from 1 July 2019.", "", None),
+        ("A provisional opinion was issued on 16 February 2024.", "", None),
+        ("CDSCO permission CT-06 No. CT/ND/55/2023 dated 2 May 2023", "", None),
+    ],
+)
+def test_a_date_of_something_else_is_no_approval(line, name, day):
+    values = read("irb-approval", *HEAD, line)
+    assert "approval_date" not in values
+    if day:
+        assert values[name].day.day == day
+
+
+def test_a_sub_committee_is_a_committee():
+    values = read(
+        "irb-approval",
+        "University of Wexcombe",
+        "Your project has been approved by the",
+        "School of Social Sciences and Law Research Ethics Sub-Committee.",
+    )
+    assert values["irb_name"].value.endswith("Law Research Ethics Sub-Committee")
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("ECSS approval number: ECSS-2022-11-04", "ECSS-2022-11-04"),
+        ("Dnr NHU 2022/318", "NHU 2022/318"),
+        ("NorthLight IRB 2700 Observatory Road", None),
+    ],
+)
+def test_numbers_like_dates_and_streets_are_told_apart(line, number):
+    values = read("irb-approval", *HEAD, line)
+    assert (values["protocol_number"].value if "protocol_number" in values else None) == number
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("IRB Protocol #      HRPP-24-0391", "Sponsor Protocol #  ADC-7201-003"),
+        ("Project: HRPP-24-0391, Sponsor protocol ADC-7201-003",),
+    ],
+)
+def test_the_number_of_the_sponsor_comes_before_that_of_the_committee(lines):
+    assert read("irb-approval", *HEAD, *lines)["protocol_number"].value == "ADC-7201-003"
+
+
+def test_the_number_of_a_modification_has_the_form_of_its_system():
+    values = read("irb-amendment-approval", *HEAD, "Link: MOD00009126", "Amendment 1 of the study")
+    assert values["amendment_number"].value == "MOD00009126"
+
+
+def test_the_organisation_at_an_address_is_the_institution():
+    values = read(
+        "informed-consent-form",
+        "INFORMED CONSENT FORM",
+        "Address:      Front Range Skin Research, LLC, 1190 Tamarack Court",
+    )
+    assert values["institution"].value == "Front Range Skin Research, LLC"
+
+
+def test_a_title_between_quotation_marks_may_be_all_of_its_lines():
+    values = read(
+        "irb-approval",
+        'Northfield Institutional Review Board "A"',
+        "Sponsor protocol: NPH221-A04",
+        '"A Multicenter, Open-Label Study of the Long-Term Safety of',
+        'Teravodustat in Patients with IgA Nephropathy"',
+        "Dear Dr. Delacroix:",
+    )
+    assert values["title"].value.startswith("A Multicenter, Open-Label Study")
+    assert values["title"].value.endswith("IgA Nephropathy")
+
+
+def test_the_name_of_a_course_is_read_up_to_its_second_quotation_mark():
+    values = read(
+        "gcp-certificate",
+        "attended the training",
+        '"Good Clinical Practice for Investigators, including ICH',
+        'E6 (R2) and Regulation (EU) No 536/2014"',
+    )
+    assert values["course"].value.endswith("No 536/2014")
+
+
+def test_an_item_of_a_list_is_no_course():
+    values = read(
+        "gcp-certificate", "Modules that have been completed", "\u2022 Research in the NHS"
+    )
+    assert "course" not in values or "NHS" not in values["course"].value
+
+
+def test_a_version_may_be_a_year_and_a_number():
+    values = read("lab-normal-ranges", "Reference intervals", "Version: 2023-2")
+    assert values["version"].value == "2023-2"
+
+
+def test_the_number_of_a_study_is_no_title():
+    values = read("irb-disapproval", *HEAD, "Project:   Sponsor protocol SPX-ARDS-09")
+    assert "title" not in values
