@@ -66,6 +66,10 @@ class CheckInput:
     person: str = ""  # the person whose document it is, as declared; "" if not declared
     version: str = ""  # the version of the document, as declared; "" if not declared
 
+    def noun_of(self, value: FieldValue) -> str:
+        """Return the noun of the field of a value, or "" if the type has no such field."""
+        return next((spec.noun for spec in self.kind.fields if spec.name == value.name), "")
+
 
 def make_entry_facts(noun: str, box: str = "", *, is_struck_out: bool = False) -> Facts:
     """Return the facts that name an entry of a document, for OCR_LOW_CONFIDENCE.
@@ -80,21 +84,29 @@ def make_entry_facts(noun: str, box: str = "", *, is_struck_out: bool = False) -
 
 
 def make_implausible_value_finding(
-    value: FieldValue, what: Facts, code: str, facts: Facts
+    value: FieldValue, what: Facts, code: str, facts: Facts, *, noun: str = ""
 ) -> RuleFinding:
     """Return the finding for a value that cannot be true.
 
     On a scan, such a value was probably misread, so the finding is OCR_LOW_CONFIDENCE.
     """
     doubtful = replace(value, confidence=0.0) if value.source in SCAN_SOURCES else value
-    return make_finding_if_sure(doubtful, what, code, facts)
+    return make_finding_if_sure(doubtful, what, code, facts, noun=noun)
 
 
-def make_finding_if_sure(value: FieldValue, what: Facts, code: str, facts: Facts) -> RuleFinding:
-    """Return a finding with this code, or OCR_LOW_CONFIDENCE if the value may be misread.
+def make_finding_if_sure(
+    value: FieldValue, what: Facts, code: str, facts: Facts, *, noun: str = ""
+) -> RuleFinding:
+    """Return a finding with this code, or one that asks a person if the value is in doubt.
 
-    `what` are the facts that name the value in the sentence that asks a person to look at it.
+    On a scan it may be misread (OCR_LOW_CONFIDENCE), and `what` are the facts that name it there.
+    Elsewhere nothing confirms it (VALUE_IN_DOUBT), and `noun` or the field of `what` names it.
     """
+    page = make_page_facts(value.page)
     if value.is_sure:
-        return RuleFinding(code, value.page, {**facts, **make_page_facts(value.page)})
-    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {**what, **make_page_facts(value.page)})
+        return RuleFinding(code, value.page, {**facts, **page})
+    noun = noun or str(what.get("field", ""))
+    if noun and value.source not in SCAN_SOURCES:
+        doubt: Facts = {"field": noun, "read": value.value, **page}
+        return RuleFinding("VALUE_IN_DOUBT", value.page, doubt)
+    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {**what, **page})

@@ -79,7 +79,11 @@ def check_protocol_version(case: CheckInput) -> Iterator[RuleFinding]:
     if not names.is_same_version(value.value, known):
         facts: Facts = {"named": value.value, "expected": known}
         yield make_finding_if_sure(
-            value, {"what": _("the protocol version")}, "PROTOCOL_VERSION_MISMATCH", facts
+            value,
+            {"what": _("the protocol version")},
+            "PROTOCOL_VERSION_MISMATCH",
+            facts,
+            noun=_("protocol version"),
         )
 
 
@@ -88,7 +92,9 @@ def check_declared_version(case: CheckInput) -> Iterator[RuleFinding]:
     value = next((case.fields[name] for name in _OWN_VERSION_FIELDS if name in case.fields), None)
     if value and case.version and not names.is_same_version(value.value, case.version):
         facts: Facts = {"named": value.value, "expected": case.version}
-        yield make_finding_if_sure(value, {"what": _("the version")}, "VERSION_MISMATCH", facts)
+        yield make_finding_if_sure(
+            value, {"what": _("the version")}, "VERSION_MISMATCH", facts, noun=_("version")
+        )
 
 
 def check_person(case: CheckInput) -> Iterator[RuleFinding]:

@@ -100,7 +100,11 @@ def check_date_order(case: CheckInput) -> Iterator[RuleFinding]:
     }
     doubtful = min(begins, ends, key=lambda value: value.confidence)
     yield make_implausible_value_finding(
-        doubtful, {"what": _("the dates")}, "DATE_OUT_OF_SEQUENCE", facts
+        doubtful,
+        {"what": _("the dates")},
+        "DATE_OUT_OF_SEQUENCE",
+        facts,
+        noun=case.noun_of(doubtful),
     )
 
 
@@ -148,7 +152,8 @@ def _expiry_finding(
 ) -> RuleFinding:
     """Return the finding that rejects a document, or a remark if the study files it anyway."""
     if not case.terms.warns_only:
-        return make_finding_if_sure(value, {"what": what}, code, facts)
+        noun = case.noun_of(value)
+        return make_finding_if_sure(value, {"what": what}, code, facts, noun=noun)
     accepted = {**facts, "study": case.site.protocol_number}
     return RuleFinding(code, value.page, accepted, is_remark=True)
 

@@ -428,10 +428,17 @@ def _check_unread(reading: DocumentReading, sent: SenderFacts) -> DocumentVerdic
 
 
 def make_verdict_from_findings(findings: Iterable[RuleFinding]) -> DocumentVerdict:
-    """Return the verdict with the worst disposition; its most severe finding is the primary one."""
+    """Return the verdict with the worst disposition; its most severe finding is the primary one.
+
+    Equal findings of several checks are one.
+    """
+    unlike: list[RuleFinding] = []
+    for finding in findings:
+        if finding not in unlike:
+            unlike.append(finding)
     ordered = tuple(
         sorted(
-            findings,
+            unlike,
             key=lambda each: (sort_key(each.code, is_remark=each.is_remark), each.page),
         )
     )

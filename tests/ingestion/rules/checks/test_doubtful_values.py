@@ -106,3 +106,12 @@ def test_short_numbers_are_never_near():
     assert not is_nearly_same_number("1001", "1002")
     assert is_nearly_same_number("SLX-307", "SLX-301")
     assert not is_nearly_same_number("SLX-301", "SLX-301")
+
+
+def test_a_date_in_doubt_of_a_digital_page_is_one_question_and_asks_for_no_sharper_scan():
+    lapsed = {"Expiration Date: 12 Aug 2027": "The study has been approved until 17 Aug 2020."}
+    verdict = checked(make_document("irb-approval", lapsed))
+    assert codes(verdict) == ["VALUE_IN_DOUBT"]
+    assert what(verdict, "VALUE_IN_DOUBT", "irb-approval") == (
+        "We read 17 August 2020 as the expiry date, and found nothing that confirms it."
+    )
