@@ -284,7 +284,7 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
 _CAPTION_OF_NUMBER = re.compile(r"^(?:[A-Z][A-Za-z]*\s?)+(?:#|No\.?|Number)?[\s:]*(?=\d)")
 _DEGREE = re.compile(r"(?i),\s*(?:d\.?o|m\.?a|b\.?a)\.?(?=\s*(?:,|\W*$))")  # each is a surname, too
 _CAPITALS_AT_END = re.compile(r"(?:,\s*[A-Z]{4,7})+\W*$")  # of fellowships and registers
-_BRACKETS_AT_END = re.compile(r"\s*\([^()]*\)$")  # with the subject of a degree
+_BRACKETS_BEHIND_DEGREE = re.compile(r"\s*\([^()]*\)(?=,|$)")  # with the subject of a degree
 _INSTITUTIONS = frozenset({"irb_name", "institution", "lab_name"})
 _VERSIONS = frozenset({"version", "protocol_version"})
 
@@ -302,7 +302,7 @@ def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
     """
     if is_name:
         plain = (
-            _BRACKETS_AT_END.sub("", person_names.blank_bracketed_title(text))
+            _BRACKETS_BEHIND_DEGREE.sub("", person_names.blank_bracketed_title(text))
             for text in (read, printed)
         )
         one, other = (_CAPITALS_AT_END.sub("", _DEGREE.sub("", text)) for text in plain)

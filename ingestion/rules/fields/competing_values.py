@@ -19,8 +19,12 @@ from ingestion.rules.fields.searches.found_values import (
     RANK_OF_SENTENCES,
     FoundValue,
     add_found,
+    key_of,
 )
-from ingestion.rules.fields.searches.number_searches import search_reference_numbers
+from ingestion.rules.fields.searches.number_searches import (
+    search_reference_numbers,
+    search_sponsor_numbers,
+)
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.searches.table_searches import (
     search_investigator_cells,
@@ -48,6 +52,7 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         _prefer_completion(document, found)
     if spec.is_reference:
         _prefer_captioned_number(document, spec, found)
+        _prefer_number_of_sponsor(document, spec, found)
         _doubt_references(found)
         _doubt_beside_own_number(document, spec, found)
         _doubt_parts(found)
@@ -216,6 +221,16 @@ def _is_at_caption_of_lead(found: FoundValue, spec: FieldSpec) -> bool:
     """Return whether a name stands at a caption such as "Principal investigator"."""
     is_at_caption = bool(found.ways & {Way.PLACE, Way.TEXT}) and found.rank < len(spec.labels)
     return is_at_caption and _LEADING.search(spec.labels[found.rank]) is not None
+
+
+def _prefer_number_of_sponsor(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Put all other numbers behind the one that is named as the sponsor's."""
+    named = {key_of(each.value) for each in search_sponsor_numbers(document, spec)}
+    for key, each in found.items() if named & found.keys() else ():
+        if key not in named:
+            found[key] = replace(each.with_best_way(), rank=RANK_OF_SENTENCES + each.rank)
 
 
 def _doubt_references(found: dict[str, FoundValue]) -> None:

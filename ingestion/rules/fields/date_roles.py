@@ -142,21 +142,21 @@ def _text_before(text: str, written: WrittenDate, previous: DatedRole | None) ->
 def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     """Return the role of a date. `clause` is the text before it, within its sentence."""
     above, _, own_line = clause.rpartition("\n")
+    goes_on = _GOES_ON.search(above) is not None
     has_time = _TIME_OF_DAY.match(text[written.end : written.end + _TIME_LENGTH]) is not None
     is_after_colon = own_line.rstrip().endswith(":")
     if is_after_colon or has_time:
-        own = clause if is_after_colon and _is_open(text, written.start) else own_line
-        clause = CODE.split(own)[-1]  # with a time of day, it is that of an e-mail
+        is_open = is_after_colon and _is_open(text, written.start)
+        whole = clause if is_open or (goes_on and not own_line.strip()) else own_line
+        clause = CODE.split(whole)[-1]  # with a time of day, it is that of an e-mail
     elif _is_own_clause(text, written, above, own_line):
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()
     # A line to write on before a date leads to nothing.
-    is_alone = ends_line and not own_line.strip(" _.\u2026") and not _GOES_ON.search(above)
+    is_alone = ends_line and not own_line.strip(" _.\u2026") and not goes_on
     is_caption = len(clause.split()) <= _MAX_CAPTION_WORDS
     clause = _without_first_day(clause, is_caption=is_caption)
-    role = role_of_clause(clause, is_caption=is_caption)
-    if role in OPEN_ROLES and UP_TO.search(clause):
-        role = DateRole.END  # "approval continues to 30 June"
+    role = _role_before(clause, is_caption=is_caption)
     following = _text_behind(text, written)
     if role in _OF_COMMITTEE:
         role = _role_of_event(role, clause, following)
@@ -172,6 +172,12 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     )
     is_caption = is_caption and not has_other_words(clause)
     return DatedRole(written, role, is_caption, is_alone and not is_caption)
+
+
+def _role_before(clause: str, *, is_caption: bool) -> DateRole | None:
+    """Return the role that the words before a date show; "approval continues to" is an end."""
+    role = role_of_clause(clause, is_caption=is_caption)
+    return DateRole.END if role in OPEN_ROLES and UP_TO.search(clause) else role
 
 
 def _is_own_clause(text: str, written: WrittenDate, above: str, own_line: str) -> bool:

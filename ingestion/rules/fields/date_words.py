@@ -50,7 +50,9 @@ _OTHER_EDITION = (
 _OTHER_EDITION_BEFORE = re.compile(rf"(?i)(?<!\w)(?:{_OTHER_EDITION})[^\n;.]{{0,20}}$")
 # The numbered permission of an authority.
 _OTHER_PERMISSION = (
-    r"provisional\sopinion\swas\s(?:issued|given)"
+    r"(?:DCGI|CDSCO|FDA|MHRA|TGA)\s(?:approval|clearance|permission)\b[^.;\n]{0,40}?\bdated\b"
+    r"|waiver\sof\b[^.;:\d]{0,60}?\bgranted\b"
+    r"|provisional\sopinion\swas\s(?:issued|given)"
     r"|permission\s(?:\S+\s){1,2}no\.?\s\S*\d\S*,?\s(?:dated|dt)\b"
     r"|(?:permission|registration|licen[cs]e|notification)\s(?:letter\s)?(?:no|nr|number|ref)\b\.?"
     r"\s?:?\s?\S*\d\S*,?\s(?:dated|dt|of)\b"

@@ -29,7 +29,8 @@ _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
 _MAX_CAPITALISED_BOARD_WORDS = 13  # the same, each with a capital letter
 _MAX_INSTITUTION_WORDS = 7
 _BOARD = re.compile(
-    rf"(?:{NAME_WORD} (?:\([A-Z]{{2,8}}\) )?(?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
+    rf"(?:{NAME_WORD} (?:\((?:[A-Z]{{2,8}}|\d)\) )?"
+    r"(?:(?:of the|for the|of|for|and|&|at|in) )?){1,8}"
     r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
     r"(?:Boards?|(?:Sub-?)?[Cc]ommittees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
     r"(?: Research(?= of\b| at\b))?(?: \([A-Z]{2,8}\))?"
@@ -41,7 +42,9 @@ _BOARD = re.compile(
 _IN_BOARD = re.compile(
     r"University|College|Institute|Hospital|Faculty|School|Department|\b[A-Z]{3,6} (?:IRB|REB|REC)"
 )
-_BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects|human participants")
+_BOARD_WORD = re.compile(
+    r"(?i)review|ethic|IRB|IEC|REB|REC|subjects|human (?:participants|investigations?|research)"
+)
 _BOARD_GOES_ON = re.compile(  # in the next line
     r"(?:Institutional|Human|Review|Ethics?|Ethical|Protection|of|of the|for the)$"
 )
@@ -73,7 +76,8 @@ _DOCUMENT_OF = re.compile(
 )
 _GOES_ON = re.compile(r"(?i)\b(?:of|for|and|at|in|on)(?: the)?$")  # in the next line
 _DOCUMENT_BEHIND = re.compile(
-    r"(?i)\s+[-\u2013|]\s+(?:\w+ ){0,2}(?:outcome|decision|approval|notice|letter|certificate)$"
+    r"(?i)\s+[-\u2013|]\s+(?:\w+ ){0,2}(?:outcome|decision|approval|notice|letter|certificate)"
+    r"(?:\s\([^()]*\))?$"
 )
 _LABORATORY = re.compile(
     r"(?i)\b(?:laborator(?:y|ies)|labs?|diagnostics|patholog\w+|biochemistry)\b"

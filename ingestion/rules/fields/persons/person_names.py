@@ -113,7 +113,7 @@ _ENDS_OF_COMPANIES = (
     " PLLC",
 )
 _NUMBER_BEHIND = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")  # of a student or a member of staff
-_SPECIALITY_BEHIND = re.compile(r"(?<=[A-Z.])\s\([^\W\d_][^()\d]{3,40}\)$")  # of a degree
+_SPECIALITY_BEHIND = re.compile(r"(?<=[A-Z.])\s\([^\W\d_][^()\d]{3,40}\)(?=,|$)")  # of a degree
 _PLACE_BEHIND = re.compile(
     r"(?i) (?:centre|center|hospital|university|institute|college|school|department|faculty"
     r"|division|clinic|site)\b"

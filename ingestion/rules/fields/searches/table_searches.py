@@ -25,6 +25,7 @@ _COLUMN_KINDS = frozenset({"text", "name", "number"})  # dates have their roles
 _MAX_PAGES_WITH_CELLS = 2  # pages on which numbers are searched in the cells of tables
 _MAX_CELL_LENGTH = 60  # characters
 _MAX_HEADING_RISE = 130.0  # points above a caption within which a heading says whose name it is
+_MAX_HEADING_LENGTH = 90  # characters; a longer line is a sentence
 _HAS_NUMBER = re.compile(r"\d\D{0,3}\d\D{0,3}\d")
 _NUMBER_ALONE = re.compile(r"(?i)(?:number|no\.?|id|\#)")
 _INVESTIGATOR_CAPTION = re.compile(
@@ -40,6 +41,10 @@ _ORGANISATION_IN_ADDRESS = re.compile(
     r"(?:,\s(?:LLC|PLLC|LLP|Inc|Ltd)\b"
     r"|\b(?:Research|Clinic|Hospital|Associates|Institute|Medical Center)\b)"
     r"[^,\d]{0,40}(?:,\s(?:LLC|PLLC|LLP|Inc|Ltd)\b)?"
+)
+_HEADING_OF_SIGNATURE = re.compile(
+    r"(?i)(?:principal )?investigator(?:['\u2019]?s)? (?:signature page|agreement|statement)\W*$"
+    r"|(?:statement|agreement|signature) of the (?:principal )?investigator\W*$"
 )
 _LIST_ITEM = re.compile(r"(?:\(?[a-z\d]{1,2}[.)]|[\u2022*-])\s")  # no heading
 _PRINTED_NAME = re.compile(r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:?")
@@ -152,11 +157,18 @@ def _is_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
     ]
     for line in sorted(above, key=lambda each: -each.box.top):
         text = line.text.casefold()
-        if _LIST_ITEM.match(text):
+        if _LIST_ITEM.match(text) or len(text) > _MAX_HEADING_LENGTH:
             continue
         if "investigator" in text or _OF_COMPANY.search(text):
             return not _OF_COMPANY.search(text)
-    return False
+    # The heading of the page, if it has the caption of one name only.
+    names = [
+        line
+        for line in lines
+        if _PRINTED_NAME.fullmatch(line.text) or _NAME_AFTER_CAPTION.fullmatch(line.text)
+    ]
+    is_only = len(names) == 1 and names[0] is caption
+    return is_only and any(_HEADING_OF_SIGNATURE.match(line.text) for line in lines)
 
 
 def search_site_addresses(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

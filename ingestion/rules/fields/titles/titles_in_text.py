@@ -74,7 +74,9 @@ _BRACKETED = re.compile(  # behind a number
 _WITHOUT_SIGN = re.compile(
     r"(?:(?i:study|project|protocol|research|trial)\s+(?i:title))\s+(?P<rest>[^\W\da-z_]\S*\s\S.*)$"
 )
-_DECISION = re.compile(r"(?i)(?:[a-z]+ ){0,2}(?:opinion|decision|approval|determination)")
+_DECISION = re.compile(
+    r"(?i)(?:[a-z]+ ){0,2}(?:opinion|decision|approval|determination)|exempt from\b.*\breview"
+)
 ONLY_NUMBER = re.compile(  # of a study, with the words before it
     r"(?i)(?:(?:sponsor|irb|rec|reb|hrec|study|project|protocol|application|reference|ref|file|no|number|id"
     r"|(?-i:[A-Z]{2,8}))\b\W*)*[\w./-]*\d[\w./-]*\W*"

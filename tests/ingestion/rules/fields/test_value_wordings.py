@@ -1428,3 +1428,73 @@ def test_a_version_may_be_a_year_and_a_number():
 def test_the_number_of_a_study_is_no_title():
     values = read("irb-disapproval", *HEAD, "Project:   Sponsor protocol SPX-ARDS-09")
     assert "title" not in values
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "CTRI registration and DCGI approval letter (CT-NOC) dated 20 September 2023",
+        "A waiver of authorization is granted for records from 1 January 2018.",
+    ],
+)
+def test_a_permission_of_an_authority_or_a_waiver_is_no_approval_of_the_committee(line):
+    assert "approval_date" not in read("irb-approval", *HEAD, line)
+
+
+def test_a_meeting_with_its_time_of_day_in_the_next_line_is_no_printout():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "22 November 2023",
+        "",
+        "Dear Dr Brandt,",
+        "The committee reviewed and discussed the application in its meeting held on",
+        "18 November 2023 at 10:30 a.m.",
+    )
+    assert values["approval_date"].day == date(2023, 11, 18)
+
+
+def test_specialities_behind_several_degrees_are_no_part_of_a_name():
+    name = "Dr. Anjali R. Deshmukhe, MD (Medicine), DM (Endocrinology)"
+    assert find_name_line(name) == "Dr. Anjali R. Deshmukhe, MD, DM"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (
+            "From: Willowbank University Committee on Human Investigations",
+            "Willowbank University Committee on Human Investigations",
+        ),
+        (
+            "The Strathbeg (2) Research Ethics Committee gave a favourable opinion.",
+            "Strathbeg (2) Research Ethics Committee",
+        ),
+    ],
+)
+def test_committees_with_a_number_or_for_human_investigations_are_read(line, name):
+    assert read("irb-approval", line)["irb_name"].value == name
+
+
+def test_the_only_printed_name_below_the_heading_of_the_page_is_the_investigators():
+    values = read(
+        "protocol-signature-page",
+        "INVESTIGATOR SIGNATURE PAGE",
+        *["I have read this protocol, and I will conduct the study as it is outlined herein."] * 12,
+        "I understand that the study may be terminated or enrollment suspended at any time by the"
+        " sponsor, with or without cause.",
+        "Signature:      ______________      Date: __________",
+        "Printed name:   Ambrose T. Kilgannon, MD",
+    )
+    assert values["investigator"].value == "Ambrose T. Kilgannon, MD"
+
+
+def test_the_reference_of_the_sponsor_is_the_number_of_the_protocol():
+    values = read("protocol-signature-page", "Sponsor's reference   CTU-2022-117")
+    assert values["protocol_number"].value == "CTU-2022-117"
+
+
+def test_a_protocol_is_named_behind_its_sponsor():
+    lines = ("IRB protocol no. 20-004417", "SPONSOR: Kavanta Pharma AG, protocol KV41106")
+    values = read("irb-approval", *HEAD, *lines)
+    assert values["protocol_number"].value == "KV41106"
