@@ -283,7 +283,8 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
 # Capital words, and "#" or "number", before a number.
 _CAPTION_OF_NUMBER = re.compile(r"^(?:[A-Z][A-Za-z]*\s?)+(?:#|No\.?|Number)?[\s:]*(?=\d)")
 _DEGREE = re.compile(r"(?i),\s*(?:d\.?o|m\.?a|b\.?a)\.?(?=\s*(?:,|\W*$))")  # each is a surname, too
-_CAPITALS_AT_END = re.compile(r"(?:,\s*[A-Z]{4,7})+\W*$")  # of fellowships and registers
+# Letters of fellowships and registers behind a name, which is not in capitals itself.
+_CAPITALS_AT_END = re.compile(r"^(?P<name>[^,]*[a-z][^,]*(?:,.*?)?)(?:,\s*[A-Z]{4,7})+\W*$")
 _BRACKETS_BEHIND_DEGREE = re.compile(r"\s*\([^()]*\)(?=,|$)")  # with the subject of a degree
 _INSTITUTIONS = frozenset({"irb_name", "institution", "lab_name"})
 _VERSIONS = frozenset({"version", "protocol_version"})
@@ -305,7 +306,7 @@ def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
             _BRACKETS_BEHIND_DEGREE.sub("", person_names.blank_bracketed_title(text))
             for text in (read, printed)
         )
-        one, other = (_CAPITALS_AT_END.sub("", _DEGREE.sub("", text)) for text in plain)
+        one, other = (_CAPITALS_AT_END.sub(r"\g<name>", _DEGREE.sub("", text)) for text in plain)
         parts, other_parts = names.split_name(one), names.split_name(other)
         has_surname_first = _has_surname_first(one) != _has_surname_first(other)
         return parts == other_parts or (has_surname_first and sorted(parts) == sorted(other_parts))

@@ -339,21 +339,8 @@ def _check_whole(
             rules_version=rules_version,
         )
     kind = types[found.slug]
-    fields = _read_values(reading, kind, site)
-    signature = _read_signature(reading, kind, fields, sent, month_first=site.month_first)
-    if signature and signature.date:
-        fields["signature_date"] = signature.date
-    case = CheckInput(
-        reading,
-        kind,
-        site,
-        today,
-        fields,
-        signature,
-        site.terms(kind),
-        sent.person,
-        sent.version,
-    )
+    case = _make_case(reading, kind, sent, site=site, today=today)
+    fields, signature = case.fields, case.signature
     is_whole = "unread-form" not in reading.flags and not any(
         page.error or page.unfinished for page in reading.pages
     )
@@ -389,12 +376,26 @@ def _prepare(
     return reading, doubt_cut(cut, reading, types), types
 
 
-def _read_values(
-    reading: DocumentReading, kind: DocumentType, site: SiteFacts
-) -> dict[str, FieldValue]:
-    """Return the values of a document by name, after the comparison with the register."""
+def _make_case(
+    reading: DocumentReading, kind: DocumentType, sent: SenderFacts, *, site: SiteFacts, today: date
+) -> CheckInput:
+    """Return what the checks of a type need: the values of a document, its signature, its terms."""
     values = read_fields(reading, kind, month_first=site.month_first)
-    return identity.confirm_protocol_number(apply_box_values(reading, kind, values), site)
+    fields = identity.confirm_protocol_number(apply_box_values(reading, kind, values), site)
+    signature = _read_signature(reading, kind, fields, sent, month_first=site.month_first)
+    if signature and signature.date:
+        fields["signature_date"] = signature.date
+    return CheckInput(
+        reading,
+        kind,
+        site,
+        today,
+        fields,
+        signature,
+        site.terms(kind),
+        sent.person,
+        sent.version,
+    )
 
 
 def _read_signature(

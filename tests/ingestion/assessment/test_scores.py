@@ -146,6 +146,8 @@ def test_values_are_compared_without_case_and_dates_as_days(read_value, printed,
         ("Ana Ruyz", "Ana Ruiz", False),
         ("Ruiz, Ana B., MD", "Ana B. Ruiz, MD", True),
         ("Ana Ruiz", "Ana Ruiz, D.O.", True),
+        ("Miriam Hahn", "Miriam Hahn, DO, FACOI", True),
+        ("SMITH, ANNA", "SMITH, MARIA", False),  # no letters of a fellowship
     ],
 )
 def test_titles_and_degrees_of_a_name_do_not_matter(read_name, printed, is_same):
