@@ -43,12 +43,12 @@ FloatArray = NDArray[np.float64]
 
 _HOLES = {**dict.fromkeys("ADOPQR", 1), "B": 2}
 # For each phrase of a stamp and each long word of one, the number of holes of each letter: "DRAFT"
-# is 1, 1, 1, 0, 0.
+# is 1, 1, 1, 0, 0. A word without holes, as "null", would be found in nearly every logo.
 _WORD_HOLES = frozenset(
     tuple(_HOLES.get(letter, 0) for letter in word.upper())
     for phrase in STAMP_PHRASES
     for word in (phrase.replace(" ", ""), *phrase.split())
-    if len(word) >= 4
+    if len(word) >= 4 and set(word.upper()) & set(_HOLES)
 )
 
 
