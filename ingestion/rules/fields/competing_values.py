@@ -21,6 +21,7 @@ from ingestion.rules.fields.searches.found_values import (
     add_found,
     key_of,
 )
+from ingestion.rules.fields.searches.head_searches import search_letter_head
 from ingestion.rules.fields.searches.number_searches import (
     search_reference_numbers,
     search_sponsor_numbers,
@@ -31,7 +32,7 @@ from ingestion.rules.fields.searches.table_searches import (
     search_reference_cells,
 )
 from ingestion.rules.fields.searches.text_searches import search_dates_by_role, search_investigators
-from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, SCAN_SOURCES
+from ingestion.rules.fields.values import SCAN_SOURCES
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
 _LEADING = re.compile(r"(?i)\b(?:principal|chief|lead|responsible|PI)\b")
@@ -46,10 +47,8 @@ _MAX_RANK_OF_CAPTIONED = RANK_OF_REFERENCES + 2  # of the numbers that are named
 
 def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]) -> None:
     """Leave one way to each value that may be another one, or not the whole value."""
-    if spec.roles[:2] == _BEGINNING_AND_ISSUE:
-        _prefer_beginning(document, spec, found)
-    if spec.roles[:1] == (DateRole.COMPLETION.value,):
-        _prefer_completion(document, found)
+    if spec.kind == "date":
+        _doubt_days(document, spec, found)
     if spec.is_reference:
         _prefer_captioned_number(document, spec, found)
         _prefer_number_of_sponsor(document, spec, found)
@@ -60,7 +59,6 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         _prefer_lead(document, spec, found)
         _prefer_investigator_of_site(document, spec, found)
         _doubt_beside_addressee(document, spec, found)
-    _doubt_days_at_equal_captions(document, spec, found)
     for key, each in found.items():
         longer = [
             other.value.value[len(each.value.value) :]
@@ -75,6 +73,16 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
             found[key] = each.with_best_way()
 
 
+def _doubt_days(document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]) -> None:
+    if spec.roles[:2] == _BEGINNING_AND_ISSUE:
+        _prefer_beginning(document, spec, found)
+    if spec.roles[:1] == (DateRole.COMPLETION.value,):
+        _prefer_completion(document, found)
+    if spec.letter_date == "value":
+        _doubt_day_of_meeting(document, spec, found)
+    _doubt_days_at_equal_captions(document, spec, found)
+
+
 def _doubt_days_at_equal_captions(
     document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
 ) -> None:
@@ -83,7 +91,7 @@ def _doubt_days_at_equal_captions(
     As of a certificate that has the caption "Effective date" again in the head of a table. Letters
     have several dates with the caption "Date".
     """
-    if spec.kind != "date" or spec.letter_date:
+    if spec.letter_date:
         return
     at_captions = {key: each for key, each in found.items() if Way.PLACE in each.ways}
     ranks = {each.rank for each in at_captions.values() if document.is_doubtful(spec, each.value)}
@@ -120,15 +128,38 @@ def _prefer_beginning(
 
 def _prefer_completion(document: SearchedDocument, found: dict[str, FoundValue]) -> None:
     """Put the day on which a certificate was issued behind that of the course, and doubt it."""
-    roles: dict[str, set[DateRole]] = {}
-    for page in document.reading.pages:
-        for dated in document.dates_of(page):
-            roles.setdefault(dated.value.value, set()).add(dated.role)
+    roles = _roles_of_days(document)
     if not any(DateRole.COMPLETION in roles.get(each.value.value, ()) for each in found.values()):
         return
     for key, each in found.items():
         if roles.get(each.value.value) == {DateRole.ISSUE}:
             found[key] = replace(each.with_best_way(), rank=RANK_OF_SENTENCES)
+
+
+def _roles_of_days(document: SearchedDocument) -> dict[str, set[DateRole | None]]:
+    """Return the roles of each day that a document prints."""
+    roles: dict[str, set[DateRole | None]] = {}
+    for page in document.reading.pages:
+        for dated in document.dates_of(page):
+            roles.setdefault(dated.value.value, set()).add(dated.role)
+    return roles
+
+
+def _doubt_day_of_meeting(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Doubt the day of a meeting if the letter has another day.
+
+    The committee may have decided later, as when its chair reviewed the answers.
+    """
+    roles = _roles_of_days(document)
+    meetings = [
+        key for key, each in found.items() if roles.get(each.value.value) == {DateRole.REVIEW}
+    ]
+    letters = [key_of(each.value) for each in search_letter_head(document, spec) if meetings]
+    if any(key not in meetings for key in letters):
+        for key in meetings:
+            found[key] = found[key].with_doubt()
 
 
 def _prefer_captioned_number(
@@ -275,8 +306,7 @@ def _doubt_beside_own_number(
     for key in agreed:
         each = found[key]
         if any(_is_other_number(number, each.value.value) for number in own):
-            confidence = min(each.value.confidence, DOUBTFUL_CONFIDENCE)
-            found[key] = replace(each, value=replace(each.value, confidence=confidence))
+            found[key] = each.with_doubt()
 
 
 def _doubt_parts(found: dict[str, FoundValue]) -> None:

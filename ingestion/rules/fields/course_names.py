@@ -33,6 +33,7 @@ _COURSE = (
 # The end of a line below which the name of the course stands.
 _LEADS = re.compile(
     rf"(?i)(?:\b{_COURSE}(?: (?:in|on|of|for|entitled|titled|called|named))?"
+    r"|\b(?:le cours|la formation|el curso|o curso|den kurs)"
     r"|\b(?:complet(?:ed|ing|ion of)|attend(?:ed|ing)|pass(?:ed|ing)|finish(?:ed|ing))"
     r"(?: (?:the|an?))?"
     r"|\b(?:has|have|having|for|of|requirements|standards?|instruction|hours)\b.*"
@@ -41,7 +42,9 @@ _LEADS = re.compile(
 _SENTENCE_WORDS = re.compile(
     r"\b(?:has|have|having|was|the|for|of|an?|on|attended|completed|completing|passed|took|fulfilled)\b"
 )
-_HEADING = re.compile(r"(?i)(?:certificate|statement|record|report|confirmation|proof)\b")
+_HEADING = re.compile(
+    r"(?i)(?:certificate|statement|record|report|confirmation|proof|modules|topics|units|sessions)\b"
+)
 _AFTER_WORD = re.compile(
     rf"\b{_COURSE}\s+(?:in |on |entitled |titled |called |named )?"
     r"(?:[\u201c\"\u00ab](?P<quoted>[^\n\u201d\"\u00bb]{5,140})[\u201d\"\u00bb]"
@@ -52,7 +55,8 @@ _AFTER_WORD = re.compile(
 _WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")
 _NO_NAME = re.compile(
     r"(?i)^(?:on|held|at|with|and|completed?|date|this|from|in|certificate|for|by|given|presented|issued"
-    r"|not valid|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b|(?<!\d):|\d{4}$"
+    r"|not valid|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b"
+    r"|^(?:\S+\s){0,3}[^\s:]*(?<!\d):|\d{4}$"  # a caption
 )
 _LIST_ITEM = re.compile(r"[\u2022\u25cf\u2013-]\s")
 _NOTE = re.compile(r"(?i)not valid\b")

@@ -76,7 +76,11 @@ _EXTRACT = re.compile(r"(?i)\bextracts?\s(?:from|of)\b[^.;:\d]{0,30}\bminutes\b"
 _IN_COMMAS = re.compile(r"(?i),\s+on\s+(?:the\s+)?$")
 _ON = re.compile(r"\bOn\s+(?:the\s+)?$")
 _PLACE = re.compile(r"[^\W\d_][\w .'-]{1,30},\s*")
-_STAMP = re.compile(r"(?<!NOT )(?<!DIS)\bAPPROVED\W*\n\W*(?i:date|dated|on)\W*$")
+_STAMP = re.compile(
+    r"(?<!NOT )(?<!DIS)\bAPPROVED(?:\W*\n\W*(?i:date|dated|on)"
+    r"|(?: BY(?: [A-Z&.]+){1,5})?\s+AS (?:MODIFIED|SUBMITTED)"
+    r"(?: ON)?)\W*$"
+)
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
     r"(?:\w+ed|brought|put|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"

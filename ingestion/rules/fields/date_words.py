@@ -93,14 +93,15 @@ _WORDS: dict[DateRole, str] = {
     r"|renewed,?\s(?:which\s)?(?:remains|is\sstill)\W*$|void (?:after|from)\b"
     r"|still\s(?:\w+\s){1,4}(?:on|after)\b"
     r"|re-?training\s(?:is\s)?(?:required|due)|re-?certification\s(?:is\s)?(?:required|due)"
-    r"|(?<!on )(?<!application for )renewal(?!\s(?:was\s)?(?:approv|grant))"
+    r"|(?<!on )(?<!application for )renewal(?!\s(?:was\s)?(?:approv|grant)"
+    r"|\s(?:form|request|application|submission|is)\b)"
     r"|terminat|not (?:\w+ )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:ved|pt)|response|respond|applied"
     r"|request(?:ed)?\b(?!\s(?:(?:was|is|has been)\s)?(?:approv|grant|accept))"
     r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
     DateRole.VERSION: r"version|v\.?\s?\d[\d.]*(?![^\W_])|ver\b|rev\b|revis|draft|sheet|edition"
     r"|(?:protocol|form) dated"
-    r"|amendment \d+ dated|updated|modified|prepared|compiled|current as of",
+    r"|amendment \d+ dated|updated|(?<!as )modified|prepared|compiled|current as of",
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
     r"|took place|taken place|takes place"
     r"|examination"
@@ -151,7 +152,7 @@ _OTHER_VALIDITY = re.compile(
 )
 _MAX_QUALIFIERS = 5  # words before a caption that may change its role
 _PERIOD_FROM = re.compile(
-    r"(?i)\b(?:valid(?:ity)?|period|term|in force|dates|runs)(?: of validity)? from\W*$"
+    r"(?i)\b(?:valid(?:ity)?|effective|period|term|in force|dates|runs)(?: of validity)? from\W*$"
 )
 _APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
 # The day of such an event may be the first one of a period.

@@ -37,14 +37,14 @@ def _compile(year: str) -> re.Pattern[str]:
     day_with_digit = r"(?=\S*\d)" if year == _SHORT_YEAR else ""
     return re.compile(
         r"(?<![^\W_])(?<!/)(?:"
-        rf"(?P<iso_year>{_YEAR})(?P<iso_sign>[-/.])(?P<iso_month>{_DAY})(?P=iso_sign)(?P<iso_day>{_DAY})"
+        rf"(?<![A-Za-z]-)(?P<iso_year>{_YEAR})(?P<iso_sign>[-/.])(?P<iso_month>{_DAY})(?P=iso_sign)(?P<iso_day>{_DAY})"
         rf"|(?P<spaced_year>{_YEAR})\.\s(?P<spaced_month>{_DAY})\.\s(?P<spaced_day>{_DAY})(?=\.)"
         rf"|(?P<named_year>{_YEAR})[-/.](?P<named_month>{_NAME})[-/.](?P<named_day>{_DAY})"
         rf"|{day_with_digit}(?P<day>O?{_DAY}){_BEHIND_DAY}{_OF}[\s/-]{{0,3}}"
         rf"(?P<month>{_NAME})\.?(?:\sdel?(?=\s))?[\s,/-]{{0,3}}(?P<year>{year})"
         rf"|(?P<us_month>{_NAME})\.?(?:\s{{1,3}}|(?=\d))(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
         rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{year})"
-        rf"|(?P<one>{_DAY})\s?(?P<sign>[/-])\s?(?P<two>{_DAY})\s?(?P=sign)\s?(?P<numeric_year>{year})"
+        rf"|(?<![A-Za-z]-)(?P<one>{_DAY})\s?(?P<sign>[/-])\s?(?P<two>{_DAY})\s?(?P=sign)\s?(?P<numeric_year>{year})"
         r")(?![^\W_])(?!/)"
     )
 

@@ -95,6 +95,8 @@ _MAX_LAW = 50  # characters of the words before its number
 _QUOTED_BEHIND = re.compile(r",?\s[\"\u201c]")  # the title of the study
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
 _MAX_PREFIX = 26  # characters of an acronym before a number, with the end of its caption
+# The study behind the number of a submission, as in "CR00014455 for STUDY00007155".
+_FOR_STUDY = re.compile(r"\sfor\s[A-Z]{3,}\d{4,}\b")
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}")
 _STREET_BEHIND = re.compile(
     r"(?:\s[A-Z][\w.'\u2019-]*){1,3}\s(?:Street|St|Road|Rd|Avenue|Ave|Drive|Lane|Boulevard|Blvd|Way"
@@ -134,7 +136,8 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
         if is_date or _TIME.fullmatch(number):
             continue
         is_of_law = _LAW.fullmatch(number) and _OF_LAW.search(text, max(0, start - _MAX_LAW), start)
-        if is_of_law or (number.isdigit() and _STREET_BEHIND.match(text, end)):
+        is_of_submission = _FOR_STUDY.match(text, end)
+        if is_of_law or is_of_submission or (number.isdigit() and _STREET_BEHIND.match(text, end)):
             continue
         rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)

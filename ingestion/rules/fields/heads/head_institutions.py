@@ -57,7 +57,11 @@ _POSSESSIVE = re.compile(  # "Ashby College's Board", but not "Ashby Children's 
     r"(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
 )
 # Words of a sentence in capital letters, officers, and months, which no name of a committee has.
-_NO_BOARD = re.compile(r"(?i)\b(?:exempt|from|that|certify|this|we|you|members? of|chair\w* of)\b")
+_NO_BOARD = re.compile(
+    r"(?i)\b(?:exempt|from|that|certify|this|we|you|members? of|chair\w* of|form|designation"
+    r"|reviewing|limited irb)\b"
+)
+_OFFICE = re.compile(r"(?i)\boffice\b")
 _MONTH_BEHIND = re.compile(
     r"(?i),?\s(?:on|in)\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*(?:\s\d+)?$"
 )
@@ -112,6 +116,11 @@ _OFFICER_BEFORE = re.compile(
     r"|coordinator)\b,?\s+(?:(?:of|to|for)\s+)?(?:the\s+)?"
     r"|.*\b(?:considered|reviewed|approved|examined|assessed)\sby\s(?:the\s)?)?"
 )
+_INVESTIGATOR = re.compile(r"(?i)(?:(?:principal|site)\s)?investigator(?:s|\(s\))?\s?:?")
+_SITE_WORD = re.compile(
+    r"(?i)\b(?:LLC|PLLC|inc|clinics?|cent(?:er|re)s?|research|associates|hospital|university|institute"
+    r"|group|health|college)\b|\bP\.?[AC]\.?$"
+)
 _ADDRESS_LINE = re.compile(r"^\d|\d{3}|(?i:\b(?:street|road|avenue|suite|floor|p\.?o\.? box)\b)")
 _MAX_ADDRESS_LINES = 6
 
@@ -137,6 +146,16 @@ def find_headings(
         text = _clean_heading(text, line, lines[:at])
         if text and not text.endswith((".", ":")):
             yield value_of_line(page, words, spec, text)
+
+
+def names_whole_board(text: str) -> bool:
+    """Return whether a heading names a committee with its institution.
+
+    It may name an office instead, as "Research Ethics Office", or the committee with its address.
+    """
+    name, _, rest = text.partition(",")
+    is_named = names.names_institution(name) or INSTITUTION.search(rest) is not None
+    return is_named and not _OFFICE.search(text)
 
 
 def _has_phrase(text: str, spec: FieldSpec) -> bool:
@@ -181,9 +200,14 @@ def find_boards_in_text(
         if match.start() < len(line.text)
     ]
     named = [each for each in texts if _BOARD_WORD.search(each[1])]
-    for line, text in sorted(named, key=lambda each: not _IN_BOARD.search(each[1])):
+    for line, text in sorted(named, key=lambda each: _rank_of_board(each[1])):
         if names.names_institution(text):
             yield value_of_line(page, line.words, spec, text)
+
+
+def _rank_of_board(name: str) -> int:
+    """Return 0 for the name of a committee with that of its institution, and 2 for an office."""
+    return 2 if _OFFICE.search(name) else int(not _IN_BOARD.search(name))
 
 
 def _plain_name_of_board(text: str) -> str:
@@ -240,6 +264,34 @@ def find_accredited_laboratories(
             if (is_announced or _DOCUMENT_HEADING.search(above)) and not _ADDRESS_LINE.search(text):
                 yield value_of_line(page, lines[number].words, spec, text), is_announced
                 break
+
+
+def find_institutions_below_investigator(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the institution in the line below the name beside the caption "Investigator".
+
+    Consent forms of central committees name the site there, above its address.
+    """
+    for caption in lines:
+        if not _INVESTIGATOR.fullmatch(caption.text):
+            continue
+        beside = [
+            each
+            for each in lines
+            if each.box.left > caption.box.right and geometry.is_level_with(each.box, caption.box)
+        ]
+        name = min(beside, key=lambda each: each.box.left, default=None)
+        below = [
+            each
+            for each in lines
+            if name is not None
+            and abs(each.box.left - name.box.left) < _MAX_OFFSET
+            and 0 <= each.box.top - name.box.bottom < name.box.bottom - name.box.top
+        ]
+        for line in below[:1]:
+            if _SITE_WORD.search(line.text) and not _ADDRESS_LINE.search(line.text):
+                yield value_of_line(page, line.words, spec, line.text.strip(" ,;"))
 
 
 def find_institutions(

@@ -9,7 +9,7 @@ HEAD_SHARE = 0.62  # of the height of page 1, above which a letter has date and 
 LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
 MIN_INDENT = 8.0  # points between the left edges of two centred lines
 SALUTATION = re.compile(r"(?i)^dear\b:?\s*(?P<name>.+?)[,:;]?$")
-NAME_WORD = r"[^\W\d_a-z][\w.'\u2019-]*"
+NAME_WORD = r"[^\W\d_a-z](?:[\w.'\u2019-]|&(?=[A-Z]))*"
 CONNECTING_WORD = r"(?:of|the|and|at|for|in|&|de|del|della|do|da|di|des|du|la|le|d['\u2019](?=\w))"
 # Words of institutions. In English documents, many names are in the language of the country.
 _INSTITUTIONS = (

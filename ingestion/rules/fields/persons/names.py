@@ -65,7 +65,7 @@ _UMLAUT_E = re.compile(r"(?<=[aou])e")  # German writes "ue" where "ü" is not a
 # Registration numbers of IRBs, assurances (FWA), organisations (IORG) and laboratories (CLIA).
 _REGISTRATION_NUMBER = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
 _DIGIT, _LONG_WORD = re.compile(r"\d"), re.compile(r"[^\W\d_]{3,}")
-_NO_INSTITUTION = re.compile(r"(?i)\b(?:tele)?phone\b|[@?]|\):")
+_NO_INSTITUTION = re.compile(r"(?i)\b(?:(?:tele)?phone|version)\b|[@?]|\):")
 _BETWEEN_WORDS = re.compile(r"[\s,;/()]+")
 _ABBREVIATION = re.compile(r"[A-Z]{3,7}")
 _SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."

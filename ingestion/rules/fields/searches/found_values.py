@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.fields.candidates import Way, are_agreed
-from ingestion.rules.fields.values import FieldValue
+from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
 RANK_OF_SENTENCES = 20  # behind the captions
 RANK_OF_GENERAL_NAMES = 40  # of committees, behind the names in sentences
@@ -50,6 +50,11 @@ class FoundValue:
         """Return the value with the way that is worth most only."""
         best = max(sorted(self.ways), key=lambda way: _SCORES.get(way, 0.0))
         return replace(self, ways=frozenset({best}))
+
+    def with_doubt(self) -> "FoundValue":
+        """Return the value with all its ways, which a person has to confirm nevertheless."""
+        confidence = min(self.value.confidence, DOUBTFUL_CONFIDENCE)
+        return replace(self, value=replace(self.value, confidence=confidence))
 
     @property
     def score(self) -> float:

@@ -18,7 +18,7 @@ from ingestion.rules.fields.heads import (
     letter_dates,
 )
 from ingestion.rules.fields.heads.layout import LETTERHEAD_SHARE
-from ingestion.rules.fields.persons import names, person_names
+from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.searches.found_values import (
     RANK_OF_GENERAL_NAMES,
     RANK_OF_PEOPLE,
@@ -58,7 +58,7 @@ def search_heading_phrases(document: SearchedDocument, spec: FieldSpec) -> Itera
         headings = head_institutions.find_headings(page, lines, spec) if page.number == 1 else ()
         for value in islice(headings, _MAX_BOARDS):
             has_heading = True
-            if names.names_institution(value.value):
+            if head_institutions.names_whole_board(value.value):
                 yield FoundValue(value, frozenset({Way.HEADING}))
                 break
             # "Ethics committee" alone counts only if no sentence has the whole name.
@@ -156,7 +156,11 @@ def search_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundVa
     for page in document.reading.pages[:1]:
         values: Iterator[FieldValue] = iter(())
         if spec.is_institution:
-            values = head_institutions.find_institutions(page, document.lines_of(page), spec)
+            lines = document.lines_of(page)
+            values = chain(
+                head_institutions.find_institutions_below_investigator(page, lines, spec),
+                head_institutions.find_institutions(page, lines, spec),
+            )
         elif spec.is_title:
             lines = document.lines_of(page)
             values = chain(

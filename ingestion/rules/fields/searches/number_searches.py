@@ -32,7 +32,7 @@ _CAPTIONS_OF_SHAPES = {
     for shape, caption in (("IRB########", "registration"), ("FWA########", "assurance"))
 }
 _OF_SPONSOR = (
-    r"(?i:\bsponsor:\s[^\n:]{3,60}?[-\u2013\u2014,]\sprotocol|\bsponsor(?:['\u2019]s)?\s(?:protocol|study|trial)(?:\s(?:number|no|id|code))?"
+    r"(?i:\bsponsor:\s[^\n:]{3,60}?[-\u2013\u2014,]\sprotocol|\bsponsor(?:['\u2019]s)?\s(?:protocol|study|trial|reference)(?:\s(?:number|no|id|code))?"
     r"\.?\s?\#?\s?:?)\s+"
 )
 _MAX_SPONSOR_NUMBERS = 5  # of a page

@@ -212,11 +212,12 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
         at_captions = [placed_titles.correct_end(title, by_place) for title in at_captions]
         printed, gap = document.lines_of(page), line_gap(document.lines_of(page))
         placed = set(map(fuzzy_phrases.fold_letters, by_place))
+        quoted = titles_in_text.quoted_titles(page.text)
         for rank, (titles, way) in enumerate(
             (
                 (at_captions, Way.TEXT),
                 (by_place if not at_captions else [], Way.PLACE),
-                (titles_in_text.quoted_titles(page.text), Way.SENTENCE),
+                (quoted, Way.SENTENCE),
                 (titles_in_text.titles_of_subjects(lines), Way.SENTENCE),
                 (titles_in_text.titles_in_sentences(page.text), Way.SENTENCE),
                 (titles_in_text.titles_without_sign(lines), Way.SENTENCE),
@@ -227,7 +228,8 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
             for title in titles:
                 if titles_in_text.ONLY_NUMBER.fullmatch(title):
                     continue
-                title = placed_titles.end_at_paragraph(title, printed, gap)  # noqa: PLW2901 - shortened
+                if titles is not quoted:  # whose marks show where they end
+                    title = placed_titles.end_at_paragraph(title, printed, gap)  # noqa: PLW2901 - shortened
                 ways = {way}
                 if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in placed:
                     ways.add(Way.PLACE)
@@ -257,7 +259,8 @@ def search_lines_with_phrases(document: SearchedDocument, spec: FieldSpec) -> It
             for words in runs:
                 if text := course_names.in_sentence(page.text, phrase, words):
                     named = text_readings.value_of_text(page, spec, text)
-                    yield FoundValue(named, frozenset({Way.SENTENCE}))
+                    way = Way.HEADING if course_names.is_doubtful(text) else Way.SENTENCE
+                    yield FoundValue(named, frozenset({way}))
                     return
             for words in runs[:1]:
                 if value := value_at_start(page, words, spec, month_first=document.month_first):

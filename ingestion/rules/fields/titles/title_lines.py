@@ -56,6 +56,7 @@ def continue_title(first: str, below: Sequence[str], *, is_cell: bool = False) -
     In the lines of one cell (`is_cell`), only the captions that a study has begin something else.
     """
     lines = [first]
+    longest = max(map(len, (first, *below[:_MAX_LINES])))
     for line, after in pairwise([*below[:_MAX_LINES], ""]):
         plain = line.strip()
         last = lines[-1].rstrip()
@@ -69,11 +70,8 @@ def continue_title(first: str, below: Sequence[str], *, is_cell: bool = False) -
         is_heading = plain.isupper() and not first.isupper() and len(plain.split()) > 1
         if is_heading and not _ACRONYM_ALONE.fullmatch(plain):
             break
-        wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
-        wraps = wraps or _CONTINUES.match(plain) is not None
-        wraps = wraps or _CONTINUES_IN_TITLE_CASE.match(plain) is not None
-        wraps = wraps or (first.isupper() and _CONTINUES_IN_CAPITALS.match(plain) is not None)
-        if ended or not (wraps or is_open):
+        is_full = is_cell and len(f"{last} {plain.split()[0]}") > longest
+        if ended or not (is_open or is_full or _wraps(last, plain, is_capital=first.isupper())):
             break
         if not (is_open or last.endswith(",")) and begins_paragraph(plain, lines[-1]):
             break
@@ -82,6 +80,20 @@ def continue_title(first: str, below: Sequence[str], *, is_cell: bool = False) -
     if _SPLIT_CAPTION.match(next(iter(below[len(lines) - 1 :]), "").strip()):
         whole = _CAPTION_START.sub("", whole)
     return whole[:_MAX_LENGTH]
+
+
+def _wraps(line: str, below: str, *, is_capital: bool) -> bool:
+    """Return whether a line is so long, or the words below it are such, that a title goes on.
+
+    `is_capital` says that the title is set in capital letters.
+    """
+    return (
+        len(line) >= _MIN_WRAPPED_LINE
+        or line.endswith(("-", ",", "and", "of", "the"))
+        or _CONTINUES.match(below) is not None
+        or _CONTINUES_IN_TITLE_CASE.match(below) is not None
+        or (is_capital and _CONTINUES_IN_CAPITALS.match(below) is not None)
+    )
 
 
 def _begins_caption(line: str, after: str, *, is_open: bool) -> bool:
