@@ -43,7 +43,8 @@ class _Nodes(NamedTuple):
                 nodes += low, high
             else:
                 rows.append((0, inf, place, node))
-        return cls(*map(np.array, zip(*rows, strict=True)))
+        positions, limits, followers, results = np.reshape(rows, (-1, 4)).T
+        return cls(positions.astype(np.intp), limits, followers.astype(np.intp), results)
 
 
 @dataclass(frozen=True, eq=False)  # the hash of all trees would take a millisecond
