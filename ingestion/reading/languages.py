@@ -273,10 +273,10 @@ def _identify_by_words(text: str, min_words: float) -> str:
         folded = folded.translate(_ACCENTS)
     words = _WORD.findall(folded)
     counts = dict.fromkeys(_FREQUENT_WORDS, 0.0)
-    repetitions = Counter(words)
-    for word in repetitions.keys() & _LANGUAGES_BY_WORD.keys():
+    frequent = Counter(filter(_LANGUAGES_BY_WORD.__contains__, words))
+    for word, repetitions in frequent.items():
         for language, part in _LANGUAGES_BY_WORD[word]:
-            counts[language] += part * repetitions[word]
+            counts[language] += part * repetitions
     best, second = sorted(counts, key=lambda each: -counts[each])[:2]
     count, following = counts[best], counts[second]
     min_words = min_words if best in _KNOWN else _MIN_WORDS_OF_OTHERS

@@ -6,10 +6,11 @@ Letter case, spacing and punctuation never matter. Letters that OCR confuses are
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import accumulate
+from itertools import compress
+from operator import add
 from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
@@ -36,6 +37,8 @@ _FOLDED_BYTES = bytes.maketrans(
     _BETWEEN_WORDS + b"0qi1|!5$82", b" " * len(_BETWEEN_WORDS) + b"oollllssbz"
 )
 _NOT_WORDS = re.compile(r"[^\w \n]+")
+# U+2000 to U+203F in UTF-8. On most pages, all signs that are not ASCII are among them.
+_GENERAL_PUNCTUATION = re.compile(rb"\xe2\x80.", re.DOTALL)
 _SIGNS_FOR_LETTERS = re.compile(r"[|!$]")  # they may also stand between words
 _ACCENTS = re.compile("[\u0300-\u036f]")  # as Unicode separates them from their letters
 # Characters of scripts whose texts have no spaces, and those of Korean
@@ -43,7 +46,7 @@ _UNSPACED = re.compile("[\u0e00-\u0e7f\u1100-\u11ff\u3041-\u30fe\u3400-\u9fff\ua
 _PUNCTUATION = re.compile(r"[\W_]+")
 _MIN_SIMILARITY = 0.86  # ratio of difflib; it allows about one wrong letter in seven
 _MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too many others
-_GROUP_LENGTHS = (8, 3)  # first letters by which `find_letters` compares
+_NO_WORD = "\n"  # no phrase contains it
 _MAX_LENGTH_DIFFERENCE = 2  # letters by which a misread phrase may be longer or shorter
 
 
@@ -129,8 +132,8 @@ def fold_words(words: Sequence[str]) -> list[str]:
 
 def _fold_signs(text: str) -> str:
     """Return the letters of a text as `fold_letters` does, with blanks and line feeds."""
-    signs = text.casefold().encode("utf-8", "surrogatepass")
-    folded = signs.translate(_FOLDED_BYTES).decode("utf-8", "surrogatepass")
+    signs = text.casefold().encode("utf-8", "surrogatepass").translate(_FOLDED_BYTES)
+    folded = _GENERAL_PUNCTUATION.sub(b" ", signs).decode("utf-8", "surrogatepass")
     if not folded.isascii():
         folded = _NOT_WORDS.sub(" ", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
     return folded.replace("rn", "m").replace("vv", "w").replace("_", "")
@@ -139,57 +142,55 @@ def _fold_signs(text: str) -> str:
 @lru_cache(maxsize=1024)  # its own cache, so that pages do not displace the words of `fold_letters`
 def fold_page(text: str) -> str:
     """Return the letters of a long text, as `fold_letters` does."""
-    return fold_letters.__wrapped__(text)
+    return _fold_page_signs(text).replace("\n", "").replace(" ", "")
+
+
+@lru_cache(maxsize=64)
+def _fold_page_signs(text: str) -> str:
+    return _fold_signs(text)
 
 
 def find_letters(text: str, wanted: frozenset[str]) -> set[str]:
-    """Return those of many folded phrases with which words of a text may begin.
+    """Return those of many folded phrases that whole words of a text may be.
 
-    `compile_phrase` finds no others. Most phrases do not occur, and neither do their first letters,
-    which are compared first.
+    `compile_phrase` finds no others. Few pairs of words are those with which phrases begin.
     """
-    groups = _group_by_first_letters(wanted)
-    words = _fold_signs(_SIGNS_FOR_LETTERS.sub(r" \g<0> ", text)).split()
-    letters, starts = "".join(words), list(accumulate(map(len, words), initial=0))
-    found = set()
-    for length, phrases in groups.long.items():
-        for start in [each for each in starts if letters[each : each + length] in phrases]:
-            group = phrases[letters[start : start + length]]
-            found.update([each for each in group if letters.startswith(each, start)])
-    if not letters.isascii():
-        found.update([each for each in groups.unspaced if each in letters])
-    beginnings = frozenset(starts)
-    for short in groups.short:
-        start = letters.find(short)
-        while start >= 0 and start not in beginnings:
-            start = letters.find(short, start + 1)
-        if start >= 0:
-            found.add(short)
+    phrases = _list_beginnings(wanted)
+    if _SIGNS_FOR_LETTERS.search(text):
+        folded = _fold_signs(_SIGNS_FOR_LETTERS.sub(r" \g<0> ", text))
+    else:
+        folded = _fold_page_signs(text)
+    words = folded.split()
+    found = set(wanted.intersection(words))
+    pairs = list(map(add, words, words[1:]))
+    words.append(_NO_WORD)
+    for start in compress(range(len(pairs)), map(phrases.beginnings.__contains__, pairs)):
+        letters, end = pairs[start], start + 2
+        while letters in phrases.beginnings:
+            if letters in wanted:
+                found.add(letters)
+            letters += words[end]
+            end += 1
+    if not folded.isascii():
+        joined = "".join(words)
+        found.update([each for each in phrases.unspaced if each in joined])
     return found
 
 
-class _PhraseGroups(NamedTuple):
-    """Folded phrases by their first letters, as many of `_GROUP_LENGTHS` as they have."""
+class _PhraseBeginnings(NamedTuple):
+    """What folded phrases begin with: so many letters of each, from the first one to all."""
 
-    long: Mapping[int, Mapping[str, Sequence[str]]]
-    short: Sequence[str]  # phrases with fewer letters
-    unspaced: Sequence[str]  # phrases that begin with a character of an unspaced text
+    beginnings: frozenset[str]
+    unspaced: Sequence[str]  # phrases that may begin or end within a text without spaces
 
 
 @lru_cache(maxsize=8)
-def _group_by_first_letters(phrases: frozenset[str]) -> _PhraseGroups:
-    long: dict[int, dict[str, list[str]]] = {length: {} for length in _GROUP_LENGTHS}
-    short, unspaced = [], []
-    for each in sorted(phrases):
-        if _UNSPACED.match(each):
-            unspaced.append(each)
-            continue
-        length = next((length for length in _GROUP_LENGTHS if length <= len(each)), 0)
-        if length:
-            long[length].setdefault(each[:length], []).append(each)
-        else:
-            short.append(each)
-    return _PhraseGroups(long, short, unspaced)
+def _list_beginnings(phrases: frozenset[str]) -> _PhraseBeginnings:
+    unspaced = [each for each in phrases if is_unspaced(each[:1]) or is_unspaced(each[-1:])]
+    beginnings = (
+        each[:length] for each in phrases.difference(unspaced) for length in range(1, len(each) + 1)
+    )
+    return _PhraseBeginnings(frozenset(beginnings), unspaced)
 
 
 def replace_by_digits(text: str) -> str:

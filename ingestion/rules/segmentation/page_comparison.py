@@ -137,9 +137,7 @@ def compare_without_rows(
         else 0.0,
         "section follows": float(_follows_section(one, recent)),
         "shared head words": _share_head_words(one, first),
-        "attachment mentioned": float(
-            bool(first.features["mentions attachment"] or before.features["mentions attachment"])
-        ),
+        "attachment mentioned": float(first.mentions_attachment or before.mentions_attachment),
         "right change": abs(one.print_area.right - before.print_area.right),
         "width change": abs(
             log2(one.print_area.character_width / before.print_area.character_width)
@@ -151,8 +149,8 @@ def compare_without_rows(
         "bottom before": before.print_area.bottom,
         "closing before": float(before.has_closing),
         "open sentence": float(before.is_open),
-        "words before": before.features["word count"],
-        "tall head before": before.features["tall head"],
+        "words before": before.word_count,
+        "tall head before": before.head_height,
         "length": float(min(length, 10)),
         "blanks": float(min(blanks, 2)),
         "new references": float(min(new_references, _MAX_NEW_REFERENCES)),

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log2
-from operator import sub
-from statistics import median
 from typing import NamedTuple, Self
+
+import numpy as np
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.landmarks import score_page
-from ingestion.rules.segmentation.page_regions import WordPlaces
+from ingestion.rules.segmentation.page_regions import WordPlaces, find_median
 from ingestion.rules.segmentation.print_rows import (
     HEAD_ROWS,
     MIN_TABLE_GAPS,
@@ -33,7 +33,8 @@ from ingestion.rules.segmentation.titles import (
 
 Numbering = frozenset[tuple[int, int]]  # (2, 3) for "Page 2 of 3"; a page may have two numbers
 
-_NUMBERED = re.compile(r"\b(?:page|part)\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
+# In lower case. The search begins with letters, which makes it fast.
+_NUMBERED = re.compile(r"pa(?<!\wpa)(?:ge|rt)\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b")
 # A line that consists of a page number, or ends with "Page 2".
 _BARE_NUMBER = re.compile(
     r"^\W*(?:page\s*)?(\d{1,3})(?:\s*(?:of|/)\s*(\d{1,3}))?\W*$|\bpage\s*(\d{1,3})\W*$",
@@ -41,9 +42,8 @@ _BARE_NUMBER = re.compile(
 )
 _SALUTATION = re.compile(r"(?m)^\W*(?:dear\b|to whom it may concern|to:|re:)", re.IGNORECASE)
 _CLOSING = re.compile(
-    r"\b(?:sincerely|kind regards|respectfully|signature|signed|yours (?:faithfully|truly))\b",
-    re.IGNORECASE,
-)
+    r"\b(?:sincerely|kind regards|respectfully|signature|signed|yours (?:faithfully|truly))\b"
+)  # in lower case
 _CONTINUED = re.compile(r"\bcontinu(?:ed|ation)\b", re.IGNORECASE)
 _CONTINUED_TITLE = re.compile(r"\w\W*[(,:-] *cont(?:inued|'?d)?\.?\)?$", re.IGNORECASE)
 _ATTACHED = re.compile(
@@ -56,9 +56,8 @@ _SECTION = re.compile(
 )
 _NUMBERED_ITEM = re.compile(r"(\d{1,2})(?:\.\d{1,2})*[.)]? +[A-Z]")
 _MENTIONS_ATTACHMENT = re.compile(
-    r"\b(?:attached|attachment|enclosed|enclosure|appendix|appendices|annex|schedule [A-Z1-9])\b",
-    re.IGNORECASE,
-)
+    r"\b(?:attached|attachment|enclosed|enclosure|appendix|appendices|annex|schedule [a-z1-9])\b"
+)  # in lower case
 _STEMS_OF_ATTACHMENTS = ("attach", "enclos", "append", "annex", "schedule")
 _DATE = re.compile(
     r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[A-Za-z]{3,9})[ ./-]\d{2,4}|\d{4}-\d\d-\d\d"
@@ -98,21 +97,16 @@ class PrintArea(NamedTuple):
         """Return the print of a page. One word in twenty may be outside of the text."""
         if not page.words or not page.width or not page.height:
             return cls()
-        heights = list(map(sub, places.bottoms, places.tops))
-        upper_third = page.height / 3
-        heads = [
-            height
-            for length, height, top in zip(places.lengths, heights, places.tops, strict=True)
-            if top < upper_third and length > 1
-        ]
+        heights = places.bottoms - places.tops
+        heads = heights[(places.tops < page.height / 3) & (places.lengths > 1)]
         outside = len(heights) // 20
         return cls(
-            median(heights),
-            max(heads, default=0.0),
-            sorted(places.lefts)[outside] / page.width,
-            sorted(places.rights)[-1 - outside] / page.width,
-            sorted(places.tops)[outside] / page.height,
-            max(places.bottoms) / page.height,
+            find_median(heights),
+            float(heads.max()) if heads.size else 0.0,
+            float(np.sort(places.lefts)[outside]) / page.width,
+            float(np.sort(places.rights)[-1 - outside]) / page.width,
+            float(np.sort(places.tops)[outside]) / page.height,
+            float(places.bottoms.max()) / page.height,
             places.character_width,
         )
 
@@ -129,9 +123,38 @@ class PageEvidence:
     words: frozenset[str]
     references: frozenset[str]  # numbers and codes
     heads: frozenset[str]  # the letters of the lines at the top and at the bottom
-    print_area: PrintArea
+    places: WordPlaces
     printed: PageRows
-    features: Mapping[str, float]  # without those of `row_features`
+    has_running_lines: bool  # which are left out
+
+    @cached_property
+    def print_area(self) -> PrintArea:
+        """Return the size and the place of the print."""
+        return PrintArea.of(self.page, self.places)
+
+    @cached_property
+    def features(self) -> Mapping[str, float]:
+        """Return the features without those of `row_features`. A first page needs none."""
+        return _describe_page(self)
+
+    @cached_property
+    def mentions_attachment(self) -> bool:
+        """Return whether the page mentions an attachment."""
+        folded = self.page.text.casefold()
+        # The search of the pattern is slow, so that most pages are left out before.
+        may_mention = any(each in folded for each in _STEMS_OF_ATTACHMENTS)
+        return may_mention and bool(_MENTIONS_ATTACHMENT.search(folded))
+
+    @property
+    def word_count(self) -> float:
+        """Return the number of words, on a logarithmic scale."""
+        return log2(1 + len(self.page.words))
+
+    @property
+    def head_height(self) -> float:
+        """Return the greatest height of a word of the upper third, in usual heights."""
+        area = self.print_area
+        return min(area.max_height / area.height, 4.0) if area.height else 0.0
 
     @cached_property
     def letters(self) -> frozenset[str]:
@@ -156,7 +179,7 @@ class PageEvidence:
     @cached_property
     def has_closing(self) -> bool:
         """Return whether the last lines have the end of a letter, or a place for a signature."""
-        return bool(_CLOSING.search("\n".join(self.lines[-_TAIL_LINES:])))
+        return bool(_CLOSING.search("\n".join(self.lines[-_TAIL_LINES:]).casefold()))
 
     @cached_property
     def is_open(self) -> bool:
@@ -297,31 +320,39 @@ def collect_evidence(
         kept = [number for number, each in enumerate(letters_of_lines) if each not in running]
         lines = tuple(lines[number] for number in kept)
         letters_of_lines = [letters_of_lines[number] for number in kept]
-    head = lines[:_HEAD_LINES]
-    # To search without a difference of case is slow, so that most pages are left out before.
     folded = text.casefold()
-    may_be_numbered = "page" in folded or "part" in folded
-    numbering = frozenset(
-        (int(m[1]), int(m[2])) for m in (_NUMBERED.finditer(text) if may_be_numbered else ())
-    )
-    may_mention_attachment = any(each in folded for each in _STEMS_OF_ATTACHMENTS)
-    bare = _find_bare_number(lines)
-    print_area = PrintArea.of(page, places)
     printed = PageRows(
         row
         for row in find_rows(page, places)
         if not running or _letters_of([row.text])[0] not in running
     )
+    return PageEvidence(
+        page,
+        lines,
+        letters_of_lines,
+        frozenset((int(match[1]), int(match[2])) for match in _NUMBERED.finditer(folded)),
+        _find_bare_number(lines),
+        frozenset(_LONG_WORD.findall(folded)),
+        frozenset(_find_references(text)),
+        _without_short(_edges_of(letters_of_lines)),
+        places,
+        printed,
+        bool(running),
+    )
+
+
+def _describe_page(one: PageEvidence) -> Mapping[str, float]:
+    """Return the features of a page by itself, without those of all rows."""
+    page, lines, bare, print_area = one.page, one.lines, one.bare_number, one.print_area
+    head = lines[:_HEAD_LINES]
     first = lines[0] if lines else ""
-    numbers = {number for number, _ in numbering}
-    features = {
+    numbers = {number for number, _ in one.numbering}
+    return {
         "number one": float(1 in numbers),
         "number two": float(bool(numbers) and 1 not in numbers),
         "bare one": float(bare == 1),
         "bare two": float(bare > 1),
-        "tall head": min(print_area.max_height / print_area.height, 4.0)
-        if print_area.height
-        else 0.0,
+        "tall head": one.head_height,
         "salutation": float(bool(_SALUTATION.search("\n".join(lines[:20])))),
         "date in head": float(bool(_DATE.search("\n".join(head)))),
         "captions in head": float(sum(bool(_CAPTION.match(line)) for line in head)),
@@ -332,35 +363,20 @@ def collect_evidence(
         "attached": float(any(_ATTACHED.match(line) for line in lines[:4])),
         "first words": float(min(first.count(" ") + 1, 20)) if first else 0.0,
         "head words": sum(line.count(" ") + 1 for line in head) / max(len(head), 1),
-        "word count": log2(1 + len(page.words)),
+        "word count": one.word_count,
         "top": print_area.top,
         "landscape": float(page.width > page.height),
         "section": float(bool(first and _SECTION.match(first))),
-        "mentions attachment": float(
-            may_mention_attachment and bool(_MENTIONS_ATTACHMENT.search(text))
-        ),
-        "running": float(bool(running)),
+        "mentions attachment": float(one.mentions_attachment),
+        "running": float(one.has_running_lines),
         "form": float(page.forms[0].page) if page.forms else 0.0,
         "bottom": print_area.bottom,
         "title lines": float(sum(_may_be_title(line) for line in lines[:4])),
         "introduces": float(
             first.endswith(":") and first.count(" ") + 1 >= _MIN_INTRODUCTION_WORDS
         ),
-        **describe_head(page, printed.first(HEAD_ROWS), places.character_width),
+        **describe_head(page, one.printed.first(HEAD_ROWS), one.places.character_width),
     }
-    return PageEvidence(
-        page,
-        lines,
-        letters_of_lines,
-        numbering,
-        bare,
-        frozenset(_LONG_WORD.findall(folded)),
-        frozenset(_find_references(text)),
-        _without_short(_edges_of(letters_of_lines)),
-        print_area,
-        printed,
-        features,
-    )
 
 
 def _find_bare_number(lines: Sequence[str]) -> int:
