@@ -78,7 +78,7 @@ def find_phrase(page: PageReading, phrase: str) -> Iterator[TextSpan]:
                 return
 
 
-class _Identity:
+class WordsByIdentity:
     """A cache key that compares words by identity, because comparing their contents is slow."""
 
     __slots__ = ("words",)
@@ -87,7 +87,7 @@ class _Identity:
         self.words = words
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self.words is other.words
+        return isinstance(other, WordsByIdentity) and self.words is other.words
 
     def __hash__(self) -> int:
         return id(self.words)
@@ -149,14 +149,16 @@ class _WordIndex:
 
 
 @lru_cache(maxsize=64)
-def _index_of_known(key: _Identity) -> _WordIndex:
+def _index_of_known(key: WordsByIdentity) -> _WordIndex:
     return _WordIndex(key.words)
 
 
 def _index_of(page: PageReading) -> _WordIndex:
     """Return the index of the words of a page. That of a whole page is kept."""
     words = page.words[:]  # a tuple, even of lazy words
-    return _index_of_known(_Identity(words)) if isinstance(words, tuple) else _WordIndex(words)
+    if isinstance(words, tuple):
+        return _index_of_known(WordsByIdentity(words))
+    return _WordIndex(words)
 
 
 def words_right_of(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
@@ -338,7 +340,8 @@ def is_followed_by(left: Box, right: Box) -> bool:
 
 def bounding_box(words: Iterable[Word]) -> Box:
     """Return the smallest box that contains all words."""
-    return results.compute_bounding_box([word.box for word in words])
+    boxes = [word[1] for word in words]
+    return boxes[0] if len(boxes) == 1 else results.compute_bounding_box(boxes)
 
 
 def distance(one: Box, other: Box) -> float:

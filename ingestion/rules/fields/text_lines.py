@@ -6,6 +6,7 @@ page give lines of their own.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -41,11 +42,23 @@ class TextLine(NamedTuple):
         return median([word.box.bottom - word.box.top for word in self.words])
 
 
-def split_lines(page: PageReading) -> list[TextLine]:
-    """Return the lines of a page from top to bottom, and from left to right."""
+def split_lines(page: PageReading) -> Sequence[TextLine]:
+    """Return the lines of a page from top to bottom, and from left to right. They are kept."""
+    words = page.words[:]  # a tuple, even of lazy words
+    if isinstance(words, tuple):
+        return _lines_of_known(geometry.WordsByIdentity(words))
+    return _lines_of(words)
+
+
+@lru_cache(maxsize=64)
+def _lines_of_known(key: geometry.WordsByIdentity) -> Sequence[TextLine]:
+    return _lines_of(key.words)
+
+
+def _lines_of(words: Sequence[Word]) -> Sequence[TextLine]:
     runs: list[list[Word]] = []
     last: Box | None = None
-    for word in page.words:
+    for word in words:
         box = word.box
         if last is not None and _continues(last, box):
             runs[-1].append(word)
@@ -56,8 +69,7 @@ def split_lines(page: PageReading) -> list[TextLine]:
         TextLine(" ".join([word.text for word in run]), run, geometry.bounding_box(run))
         for run in runs
     ]
-    lines.sort(key=lambda line: (round(line.box.top / 3), line.box.left))
-    return lines
+    return tuple(sorted(lines, key=lambda line: (round(line.box.top / 3), line.box.left)))
 
 
 def captions_of(box: Box, lines: Sequence[TextLine]) -> Iterator[TextLine]:
@@ -197,13 +209,19 @@ def body_size(lines: Sequence[TextLine]) -> float:
 
 
 def _continues(last: Box, box: Box) -> bool:
+    """Return whether a word at `box` is on the line of the word before it, and near it."""
+    # Nothing else is called, because this is called for every word of a page.
     last_left, last_top, last_right, last_bottom = last
     left, top, _, bottom = box
     if left <= last_left:
         return False  # at the end of a line
-    height = max(last_bottom - last_top, bottom - top)
-    is_near = -height < left - last_right < max(_MIN_SPACE, _MAX_SPACE * height)
-    return is_near and geometry.is_on_same_line(last, box)
+    height, last_height = bottom - top, last_bottom - last_top
+    larger = max(height, last_height)
+    space = left - last_right
+    is_near = -larger < space and (space < _MIN_SPACE or space < _MAX_SPACE * larger)
+    return is_near and (
+        last_top < (top + bottom) / 2 < last_bottom or top < (last_top + last_bottom) / 2 < bottom
+    )
 
 
 def find_column(head: TextLine, lines: Sequence[TextLine], *, max_offset: float) -> list[TextLine]:

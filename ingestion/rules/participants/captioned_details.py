@@ -6,11 +6,12 @@ column, each row has a value. A blank form has captions and no values.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, groupby
+from typing import NamedTuple
 
 from ingestion.reading.results import Box, PageReading, Word
 from ingestion.rules import fuzzy_phrases
@@ -24,6 +25,8 @@ _GAP = rf"[\s:#.,_*=()\[\]\u2116\u00ba\u00b0-]{{0,{_MAX_CAPTION_GAP}}}"
 _MAX_ROWS = 60  # of a table
 _MAX_BLANK_ROWS = 2  # between two rows with a value
 _MIN_CAPTION_WORD = 3  # letters of a word that shows that a text is a caption and no name
+_COLON_BEHIND = re.compile(r"(?:[^\w:\uff1a]|_)*[:\uff1a]")
+_COLON_BEFORE_WORD = re.compile(r"[:\uff1a](?<!\S[:\uff1a])")
 _CAPITALS = re.compile(r"[^\W\d_a-z]{2,}")
 
 
@@ -86,66 +89,108 @@ _CAPTIONS = {
 }
 
 
-def find_captioned_details(page: PageReading, language: str) -> Iterator[Detail]:
-    """Yield the details of a page that have a caption in this language, or in English.
+class PrintedCaption(NamedTuple):
+    """A caption that a page prints. Captions are searched in the order of these tuples."""
+
+    place: int  # of the field in `_CAPTIONS`
+    rank: int  # among the captions of the field, which begin with the longest
+    key: str
+    text: str
+    needs_colon: bool  # whether it is a word of any sentence
+    is_of_trainee: bool  # whether it is a caption of the field for trainees too, which comes later
+
+    @property
+    def is_decisive(self) -> bool:
+        """Return whether its value may show that a page is a record of a participant."""
+        caption = _CAPTIONS[self.key]
+        return caption.is_specific or caption.kind in {
+            DetailKind.BIRTH_DATE,
+            DetailKind.IDENTITY_NUMBER,
+        }
+
+    @property
+    def is_name(self) -> bool:
+        """Return whether its value is a whole name."""
+        return _CAPTIONS[self.key].kind is DetailKind.NAME
+
+
+def list_printed_captions(text: str, language: str) -> list[PrintedCaption]:
+    """Return the captions of a text in this language, or in English, if they may have values.
 
     If the language is "", the captions of all languages are searched.
     """
     letters, captions = _list_captions(language)
-    present = fuzzy_phrases.find_letters(page.text, letters)
-    if not present:
-        return
-    fields = find_fields(language)
-    trainees = frozenset(fields["participant_or_trainee_name"].labels)
-    for key, labels in captions:
-        caption = _CAPTIONS[key]
+    printed = sorted(
+        caption
+        for each in fuzzy_phrases.find_letters(text, letters)
+        for caption in captions[each]
+        if fuzzy_phrases.contains_phrase(text, caption.text)
+    )
+    # The others of a field count with those that may have values: a longer one excludes a shorter.
+    with_values = {caption.key for caption in printed if _may_have_value(text, caption)}
+    return [caption for caption in printed if caption.key in with_values]
+
+
+def _may_have_value(text: str, caption: PrintedCaption) -> bool:
+    """Return whether a caption of a text may have a value in its field by the colon behind it."""
+    if caption.is_of_trainee:
+        return False
+    return (
+        not caption.needs_colon
+        or any(
+            _COLON_BEHIND.match(text, end)
+            for _, end in fuzzy_phrases.find_occurrences(text, caption.text)
+        )
+        or _COLON_BEFORE_WORD.search(text) is not None
+    )
+
+
+def find_captioned_details(
+    page: PageReading, captions: Iterable[PrintedCaption], language: str
+) -> Iterator[Detail]:
+    """Yield the details of a page that have one of the captions that it prints."""
+    for _, of_field in groupby(captions, key=lambda caption: caption.key):
         # A part of a longer caption is none, as "name" in "patient name".
         found: list[TextSpan] = []
-        for label, folded in labels.items():
-            if folded not in present:
-                continue
-            for span in geometry.find_phrase(page, label):
+        for caption in of_field:
+            for span in geometry.find_phrase(page, caption.text):
                 if any(span.start < each.end and each.start < span.end for each in found):
                     continue
                 found.append(span)
-                if key == "participant" and label in trainees:
-                    continue
-                needs_colon = label in fields["participant"].labels
-                yield from _find_values(page, span, caption, language, needs_colon=needs_colon)
+                if not caption.is_of_trainee:
+                    yield from _find_values(page, span, caption, language)
 
 
 @lru_cache(maxsize=16)
 def _list_captions(
     language: str,
-) -> tuple[frozenset[str], Sequence[tuple[str, Mapping[str, str]]]]:
-    """Return the letters of all captions, and the captions of each field with theirs.
-
-    The captions of a field begin with the longest.
-    """
+) -> tuple[frozenset[str], Mapping[str, Sequence[PrintedCaption]]]:
+    """Return the letters of all captions, and the captions by their letters."""
     fields = find_fields(language)
-    captions = [
-        (
-            key,
-            {
-                label: fuzzy_phrases.fold_letters(label)
-                for label in sorted(fields[key].labels, key=len, reverse=True)
-            },
-        )
-        for key in _CAPTIONS
-    ]
-    return frozenset(folded for _, labels in captions for folded in labels.values()), captions
+    of_any_sentence = frozenset(fields["participant"].labels)
+    trainees = frozenset(fields["participant_or_trainee_name"].labels)
+    captions: dict[str, list[PrintedCaption]] = {}
+    for place, key in enumerate(_CAPTIONS):
+        labels = sorted(fields[key].labels, key=len, reverse=True)
+        for rank, label in enumerate(labels):
+            is_of_trainee = key == "participant" and label in trainees
+            captions.setdefault(fuzzy_phrases.fold_letters(label), []).append(
+                PrintedCaption(place, rank, key, label, label in of_any_sentence, is_of_trainee)
+            )
+    return frozenset(captions), captions
 
 
 def _find_values(
-    page: PageReading, span: TextSpan, caption: _Caption, language: str, *, needs_colon: bool
+    page: PageReading, span: TextSpan, printed: PrintedCaption, language: str
 ) -> Iterator[Detail]:
     """Yield the values of a caption. A word of any sentence is one only if it has a colon."""
+    caption = _CAPTIONS[printed.key]
     last = page.words[span.end - 1].text
     beside = geometry.words_right_of(page, span)
     has_colon = last.endswith((":", "\uff1a")) or (
         bool(beside) and beside[0].text.startswith((":", "\uff1a"))
     )
-    if needs_colon and not has_colon:
+    if printed.needs_colon and not has_colon:
         return
     cell = _near(span, beside, has_colon=has_colon)
     if detail := _read_detail(cell, caption, language, page, span):

@@ -6,7 +6,7 @@ page is a record of a participant if it has two details of a person, and one of 
 only in such a record. Codes of a study are no such detail by themselves.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from ingestion.reading.languages import UNKNOWN
@@ -18,10 +18,16 @@ from ingestion.rules.fields import dates, geometry
 from ingestion.rules.participants.captioned_details import (
     Detail,
     DetailKind,
+    PrintedCaption,
     find_captioned_details,
+    list_printed_captions,
 )
-from ingestion.rules.participants.patient_labels import find_labels, find_named_in_text
-from ingestion.rules.participants.text_direction import find_direction, turn_back, turn_page
+from ingestion.rules.participants.patient_labels import (
+    find_labels,
+    find_named_in_text,
+    may_print_label,
+)
+from ingestion.rules.participants.text_direction import find_direction, turn_back, turn_upright
 
 MAX_AREAS_PER_PAGE = 200  # more are joined into one around all of them
 _MAX_DISTANCE = 90.0  # points from a detail of a participant to a name whose caption is of anybody
@@ -49,40 +55,55 @@ def find_participant_areas(
     `kind` is the type of the document, or None if it is not known. Pages without details are left
     out. The details of a page that is a record of a participant are searched on all pages.
     """
-    directions = {page.number: find_direction(page) for page in reading.pages}
-    upright = [
-        turn_page(page, directions[page.number]) if directions[page.number] else page
-        for page in reading.pages
-    ]
-    records = {page.number: _find_record(page, kind) for page in upright}
+    records = {page.number: _find_record(page, kind) for page in reading.pages}
     known = list(chain.from_iterable(records.values()))
     if not known:
         return {}
     found = {}
-    for page, original in zip(upright, reading.pages, strict=True):
+    for page in reading.pages:
         own = [detail.box for detail in records[page.number]]
-        boxes = own + list(_find_repetitions(page, known, has_record=bool(own)))
-        if boxes:
-            turned = (turn_back(box, directions[page.number], original) for box in boxes)
-            found[page.number] = _merge(list(turned))
+        repeated = _find_repetitions(turn_upright(page), known, has_record=bool(own))
+        if boxes := [*own, *repeated]:
+            direction = find_direction(page)
+            found[page.number] = _merge([turn_back(box, direction, page) for box in boxes])
     return found
 
 
 def _find_record(page: PageReading, kind: DocumentType | None) -> list[Detail]:
-    """Return the details of a page if it is a record of a participant, or nothing."""
-    if not page.words:
-        return []
+    """Return the details of a page if it is a record of a participant, or nothing.
+
+    The places of the details are those on the page that was turned upright.
+    """
     language = _choose_language(page)
-    details = list(find_captioned_details(page, language))
+    captions = list_printed_captions(page.text, language)
+    if not _may_be_record(page, captions, kind) or not page.words:
+        return []
+    page = turn_upright(page)
+    details = list(find_captioned_details(page, captions, language))
     if kind is not None and kind.has_participants:
         details = [_make_specific(detail) for detail in details]
     details += find_named_in_text(page, details, language)
     labels: list[Detail] = []
-    if kind is None or not kind.per_person:
+    if _may_have_labels(kind):
         labels = list(find_labels(page, details, language))
     if labels or _is_record(details) or _is_signed_consent(page, details, kind):
         return _keep_own(details + labels)
     return []
+
+
+def _may_be_record(
+    page: PageReading, captions: Iterable[PrintedCaption], kind: DocumentType | None
+) -> bool:
+    """Return False if the text of a page shows that it is no record of a participant."""
+    if _may_have_labels(kind) and may_print_label(page.text):
+        return True
+    has_participants = kind is not None and kind.has_participants
+    return any(each.is_decisive or (has_participants and each.is_name) for each in captions)
+
+
+def _may_have_labels(kind: DocumentType | None) -> bool:
+    """Return whether a document of this type may have labels of patients on it."""
+    return kind is None or not kind.per_person
 
 
 def _choose_language(page: PageReading) -> str:

@@ -57,18 +57,23 @@ _REACH = 240  # characters of running text between a name and what says that it 
 _SEPARATORS = r"[\s,;:(\[\u2013-]{0,4}"
 
 
+def may_print_label(text: str) -> bool:
+    """Return whether a text has a number as the label of a patient has, besides its captions."""
+    return _ANY_NUMBER.search(text) is not None
+
+
 def find_labels(page: PageReading, details: Sequence[Detail], language: str) -> Iterator[Detail]:
     """Yield the details of the labels of a page. `details` are those that have captions."""
     has_number = any(detail.kind in _NUMBERS for detail in details)
-    if not has_number and not _ANY_NUMBER.search(page.text):
-        return  # a label has one
-    if _OF_PROFESSIONALS.search(page.text) and not _names_record(page.text, language):
+    if not has_number and not may_print_label(page.text):
         return
     lines = [line for line in split_lines(page) if len(line.words) <= _MAX_LINE_WORDS]
     for number, line in enumerate(lines):
         birth = _read_birth_date(line, lines, details)
         if birth is None:
             continue
+        if _OF_PROFESSIONALS.search(page.text) and not _names_record(page.text, language):
+            return
         block = _find_block(lines, number)
         yield from _read_label(block, birth, details, language)
 

@@ -36,8 +36,11 @@ def find_direction(page: PageReading) -> int:
     return direction if count >= _MIN_SHARE * directions.total() else 0
 
 
-def turn_page(page: PageReading, direction: int) -> PageReading:
-    """Return a page whose text is turned by so many degrees, with its words turned upright."""
+def turn_upright(page: PageReading) -> PageReading:
+    """Return a page whose text is upright, with its words turned if they are not."""
+    direction = find_direction(page)
+    if not direction:
+        return page
     words = tuple(
         word.moved_to(_turn(word.box, -direction % 360, page.width, page.height))
         for word in page.words

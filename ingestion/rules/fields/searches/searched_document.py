@@ -1,6 +1,7 @@
 """Holds the document in which fields are searched, with what several fields need of it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -44,7 +45,7 @@ class SearchedDocument:
     has_other_version: bool = False
     text: str = field(init=False)
     labels: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # by the field's name
-    lines: dict[int, list[TextLine]] = field(default_factory=dict)
+    lines: dict[int, Sequence[TextLine]] = field(default_factory=dict)
     heads: dict[int, list[tuple[TextLine, str]]] = field(default_factory=dict)
     slashed: dict[int, list[SlashedValue]] = field(default_factory=dict)
     dates: dict[int, list[DateInContext]] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class SearchedDocument:
             ]
         return self.labels[spec.name]
 
-    def lines_of(self, page: PageReading) -> list[TextLine]:
+    def lines_of(self, page: PageReading) -> Sequence[TextLine]:
         """Return the printed lines of a page."""
         if page.number not in self.lines:
             self.lines[page.number] = split_lines(page)
