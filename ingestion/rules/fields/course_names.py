@@ -118,6 +118,7 @@ def find_names_below(lines: Sequence[TextLine]) -> Iterator[tuple[str, TextLine]
         if (
             first is None
             or _has_neighbour(first, lines)
+            or (first.text[:1] not in _OPENING and _leads_to_course(first, lines))
             or _NO_NAME.search(first.text)
             or _LIST_ITEM.match(first.text)
             or not first.text[:2].strip('\u201c"*(').strip()

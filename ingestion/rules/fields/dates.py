@@ -44,7 +44,7 @@ def _compile(year: str) -> re.Pattern[str]:
         rf"(?P<month>{_NAME})\.?(?:\sdel?(?=\s))?[\s,/-]{{0,3}}(?P<year>{year})"
         rf"|(?P<us_month>{_NAME})\.?(?:\s{{1,3}}|(?=\d))(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
         rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{year})"
-        rf"|(?<![A-Za-z]-)(?P<one>{_DAY})\s?(?P<sign>[/-])\s?(?P<two>{_DAY})\s?(?P=sign)\s?(?P<numeric_year>{year})"
+        rf"|(?<![A-Za-z]-)(?:(?<!\d-)|(?=\d\d?\s?/))(?P<one>{_DAY})\s?(?P<sign>[/-])\s?(?P<two>{_DAY})\s?(?P=sign)\s?(?P<numeric_year>{year})"
         r")(?![^\W_])(?!/)"
     )
 

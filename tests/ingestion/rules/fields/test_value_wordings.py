@@ -11,9 +11,11 @@ from ingestion.rules.fields.broken_words import join_broken_words
 from ingestion.rules.fields.course_names import in_sentence
 from ingestion.rules.fields.date_roles import find_roles
 from ingestion.rules.fields.date_words import DateRole
+from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.extraction import read_fields
-from ingestion.rules.fields.persons.names import is_same_person
+from ingestion.rules.fields.persons.names import is_same_person, may_be_institution
 from ingestion.rules.fields.persons.person_names import find_name_line, trim
+from ingestion.rules.fields.titles.title_lines import continue_title
 from tests.ingestion.rules.pages import make_page, make_reading
 
 HEAD = ["Northfield University", "Research Ethics Committee", ""]
@@ -1498,3 +1500,142 @@ def test_a_protocol_is_named_behind_its_sponsor():
     lines = ("IRB protocol no. 20-004417", "SPONSOR: Kavanta Pharma AG, protocol KV41106")
     values = read("irb-approval", *HEAD, *lines)
     assert values["protocol_number"].value == "KV41106"
+
+
+def test_the_day_of_a_meeting_is_in_doubt_beside_that_of_the_letter():
+    letter = ("Date: 29 April 2024", "Dear Dr. Sandhu,", "Changes are required before approval.")
+    meeting = "REB meeting: 23 April 2024"
+    beside = read("irb-changes-requested", *HEAD, meeting, *letter)["decision_date"]
+    assert not beside.is_sure
+    assert read("irb-changes-requested", *HEAD, *letter)["decision_date"].confidence > (
+        beside.confidence
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "day"),
+    [
+        ("The renewal is effective from 2022-12-11 and is valid until 2023-12-11.", 2023),
+        ("Renewal form submitted: 2022-11-07", None),
+    ],
+)
+def test_a_renewal_is_no_end_of_its_own(line, day):
+    values = read("irb-continuing-review", *HEAD, "Date: 18 November 2022", line)
+    assert (values["expiry_date"].day.year if "expiry_date" in values else None) == day
+
+
+def test_the_digits_of_a_number_behind_its_letters_are_no_date():
+    assert not list(find_dates("Reference: REC-23-11-07-01-E", short_years=True))
+
+
+@pytest.mark.parametrize(
+    ("heading", "sentence", "name"),
+    [
+        (
+            "Research Governance and Ethics Office",
+            "Approved by the Corella Health Network Human Research Ethics Committee.",
+            "Corella Health Network Human Research Ethics Committee",
+        ),
+        (
+            "Research Ethics Committee, Aras Mor, Clonmarra",
+            "It was considered by the Clonmarra University Research Ethics Committee.",
+            "Clonmarra University Research Ethics Committee",
+        ),
+        (
+            "Exempt Determination",
+            "Reviewing committee: Ridgemont A&T University IRB",
+            "Ridgemont A&T University IRB",
+        ),
+        (
+            "Certificate of Exemption",
+            "Sent to the Research Ethics Committee of Qasr University. Form REC-05, Issue 3",
+            "Research Ethics Committee of Qasr University",
+        ),
+    ],
+)
+def test_the_committee_is_named_with_its_institution(heading, sentence, name):
+    values = read("irb-approval", heading, "Dear Dr. Sandhu,", sentence)
+    assert values["irb_name"].value == name
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        (
+            (
+                "for completing the course",
+                "Introduction to Good Clinical Practice (GCP): A practical guide to standards",
+            ),
+            "Introduction to Good Clinical Practice (GCP): A practical guide to standards",
+        ),
+        (
+            (
+                "Interagency Panel for Research Ethics Training",
+                "successfully completed the / a termin\u00e9 avec succ\u00e8s le cours",
+                "Ethical Conduct in Behavioural Research: Online Tutorial",
+            ),
+            "Ethical Conduct in Behavioural Research: Online Tutorial",
+        ),
+        (
+            (
+                "The Center for Online Human Research Education certifies that",
+                "Desmond Amari",
+                "successfully completed the training course",
+                '"Safeguarding People in Research"',
+            ),
+            "Safeguarding People in Research",
+        ),
+    ],
+)
+def test_the_course_stands_below_the_words_that_lead_to_it(lines, name):
+    assert read("social-behavioral-certificate", *lines)["course"].value == name
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        ("APPROVED AS MODIFIED Mar 08, 2022",),
+        ("APPROVED", "AS MODIFIED Mar 08, 2022"),
+        ("APPROVED BY QUILLSTONE IRB", "AS MODIFIED", "Mar 08, 2022"),
+        ("IRB APPROVED AS SUBMITTED", "Mar 08, 2022"),
+    ],
+)
+def test_a_stamp_says_approved_as_modified(stamp):
+    values = read("informed-consent-form", "INFORMED CONSENT FORM", *stamp)
+    assert values["approval_date"].day.isoformat() == "2022-03-08"
+
+
+def test_the_number_of_the_study_stands_behind_that_of_the_submission():
+    values = read("irb-continuing-review", *HEAD, "IRB ID: CR00014455 for STUDY00007155")
+    assert values["protocol_number"].value == "STUDY00007155"
+
+
+def test_the_reference_of_the_sponsor_comes_before_a_number_of_a_register():
+    values = read("informed-consent-form", "IRAS ID: 355519", "Sponsor reference:   HVUH-2022-118")
+    assert values["protocol_number"].value == "HVUH-2022-118"
+
+
+def test_the_reference_of_an_amendment_is_its_number():
+    values = read("irb-amendment-approval", *HEAD, "Amendment reference: AM06")
+    assert values["amendment_number"].value == "AM06"
+
+
+def test_the_institution_stands_below_the_name_of_the_investigator():
+    values = read(
+        "informed-consent-form",
+        "RESEARCH SUBJECT INFORMATION AND CONSENT FORM",
+        "INVESTIGATOR:   Clifton J. Baptiste, MD",
+        "                Aldercreek Clinical Research, LLC",
+        "                1400 Palmetto Trace, Unit 7",
+    )
+    assert values["institution"].value == "Aldercreek Clinical Research, LLC"
+
+
+def test_the_caption_of_a_version_is_no_institution():
+    assert not may_be_institution("ICF version (site)")
+
+
+def test_a_title_in_a_narrow_cell_goes_on_where_its_line_is_full():
+    cell = ["COMPARED WITH SILVER SULPHADIAZINE", "IN THE TREATMENT OF BURNS"]
+    title = continue_title("EFFICACY OF TOPICAL HONEY PASTE", cell, is_cell=True)
+    assert title == " ".join(["EFFICACY OF TOPICAL HONEY PASTE", *cell])
