@@ -203,6 +203,7 @@ UNSPACED = frozenset({"jpn", "chi_sim", "chi_tra", "tha"})
 IN_HAN_CHARACTERS = frozenset({"jpn", "chi_sim", "chi_tra"})
 
 
+@lru_cache(maxsize=64)
 def identify_language(text: str, *, is_certain: bool = False) -> str:
     """Return the main language of a text, or UNKNOWN if it has too few words to know it.
 
@@ -224,8 +225,10 @@ def has_east_asian_characters(text: str) -> bool:
 def _identify_by_script(text: str) -> str:
     """Return the language of a text that is mostly in a script other than Latin, or UNKNOWN."""
     foreign = len(_NOT_LATIN.findall(text))
+    if foreign < _MIN_FOREIGN_LETTERS:
+        return UNKNOWN
     # A syllable or a character of East Asia stands for several letters.
-    if foreign < max(_MIN_FOREIGN_LETTERS, _MIN_FOREIGN_SHARE * sum(map(str.isalpha, text))):
+    if foreign < _MIN_FOREIGN_SHARE * sum(map(str.isalpha, text)):
         return UNKNOWN
     counts = {script: len(pattern.findall(text)) for script, pattern in _SCRIPTS.items()}
     # Japanese has both, and the other languages have no kana.
@@ -265,7 +268,6 @@ def _weigh_words() -> Mapping[str, tuple[tuple[str, float], ...]]:
 _LANGUAGES_BY_WORD = _weigh_words()
 
 
-@lru_cache(maxsize=64)
 def _identify_by_words(text: str, min_words: float) -> str:
     """Return the language in Latin letters whose frequent words a text has, or UNKNOWN."""
     folded = text.casefold()

@@ -15,6 +15,9 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
+# U+2000 to U+203F in UTF-8. On most pages, all signs that are not ASCII are among them.
+GENERAL_PUNCTUATION = re.compile(rb"\xe2\x80.", re.DOTALL)
+
 _LOOKALIKES = {
     "o": "o0",
     "0": "0oq",
@@ -36,9 +39,6 @@ _BETWEEN_WORDS = re.sub(rb"[\w\n]", b"", bytes(range(128)))
 _FOLDED_BYTES = bytes.maketrans(
     _BETWEEN_WORDS + b"0qi1|!5$82", b" " * len(_BETWEEN_WORDS) + b"oollllssbz"
 )
-_NOT_WORDS = re.compile(r"[^\w \n]+")
-# U+2000 to U+203F in UTF-8. On most pages, all signs that are not ASCII are among them.
-_GENERAL_PUNCTUATION = re.compile(rb"\xe2\x80.", re.DOTALL)
 _SIGNS_FOR_LETTERS = re.compile(r"[|!$]")  # they may also stand between words
 _ACCENTS = re.compile("[\u0300-\u036f]")  # as Unicode separates them from their letters
 # Characters of scripts whose texts have no spaces, and those of Korean
@@ -133,9 +133,12 @@ def fold_words(words: Sequence[str]) -> list[str]:
 def _fold_signs(text: str) -> str:
     """Return the letters of a text as `fold_letters` does, with blanks and line feeds."""
     signs = text.casefold().encode("utf-8", "surrogatepass").translate(_FOLDED_BYTES)
-    folded = _GENERAL_PUNCTUATION.sub(b" ", signs).decode("utf-8", "surrogatepass")
+    folded = GENERAL_PUNCTUATION.sub(b" ", signs).decode("utf-8", "surrogatepass")
     if not folded.isascii():
-        folded = _NOT_WORDS.sub(" ", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
+        folded = unicodedata.normalize("NFD", folded)
+        for sign in set(folded):  # to search for those that are no letters takes longer
+            if not sign.isalnum() and sign not in "_ \n":
+                folded = folded.replace(sign, "" if _ACCENTS.match(sign) else " ")
     return folded.replace("rn", "m").replace("vv", "w").replace("_", "")
 
 

@@ -23,6 +23,7 @@ from ingestion.rules.document_types import (
 )
 from ingestion.rules.fields.values import SCAN_SOURCES
 from ingestion.rules.forms.boxes import find_forms
+from ingestion.rules.fuzzy_phrases import compile_phrase, fold_letters
 
 __all__ = [
     "MIN_TITLE_SHARE",
@@ -159,8 +160,8 @@ def has_type_landmarks(page: PageReading, kind: DocumentType) -> bool:
 
 def is_mostly(line: str, phrase: str) -> bool:
     """Return whether a phrase takes up at least half of the letters of a line."""
-    letter_count = len(fuzzy_phrases.fold_letters(line))
-    return len(fuzzy_phrases.fold_letters(phrase)) >= MIN_TITLE_SHARE * letter_count
+    letter_count = len(fold_letters(line))
+    return len(fold_letters(phrase)) >= MIN_TITLE_SHARE * letter_count
 
 
 def name_pages(found: Iterable[tuple[str, int]]) -> str:
@@ -196,13 +197,13 @@ def _find_landmarks(
     reading: DocumentReading, evidence: _Evidence, kind: DocumentType, *, is_fuzzy: bool
 ) -> list[LandmarkMatch]:
     """Return the landmarks of a type that a document shows; none if a required one is missing."""
-    form = evidence.forms.get(kind.slug)
-    if not is_fuzzy and form is None and kind.letters.isdisjoint(evidence.letters):
+    form, letters = evidence.forms.get(kind.slug), kind.letters & evidence.letters
+    if not is_fuzzy and form is None and not letters:
         return []  # the usual case
     matches = [form] if form else []
     for landmark in kind.landmarks:
         match = None
-        if is_fuzzy or not landmark.letters.isdisjoint(evidence.letters):
+        if is_fuzzy or not landmark.letters.isdisjoint(letters):
             match = _find_landmark(reading, evidence, kind, landmark, is_fuzzy=is_fuzzy)
         if match:
             matches.append(match)
@@ -224,8 +225,9 @@ def _find_landmark(
     captions = kind.course_captions if landmark.where == "course" else ()
     for index, page in enumerate(pages):
         phrase = ""
-        if not landmark.letters.isdisjoint(evidence.letters_by_page[index]):
-            phrase = _find_phrase(page.text, landmark.where, landmark.phrases, captions)
+        if letters := landmark.letters & evidence.letters_by_page[index]:
+            phrases = [each for each in landmark.phrases if fold_letters(each) in letters]
+            phrase = _find_phrase(page.text, landmark.where, tuple(phrases), captions)
         if not phrase and is_fuzzy and index < _MAX_FUZZY_PAGES:
             phrase = _find_misread_phrase(page, landmark, captions)
         if phrase:
@@ -237,48 +239,33 @@ def _find_landmark(
 def _find_phrase(text: str, where: str, phrases: Phrases, captions: Phrases) -> str:
     """Return the first phrase of a landmark that a page shows where it has to stand, or "".
 
-    `text` is that of the page, and `captions` are those of a course. The landmarks of a page are
-    searched to divide a file and to classify it.
+    `text` is that of the page, `phrases` are those whose letters it has, and `captions` are those
+    of a course. The landmarks of a page are searched to divide a file and to classify it.
     """
-    folded = [(phrase, fuzzy_phrases.fold_letters(phrase)) for phrase in phrases]
     if where == "title":
-        heading = _fold_heading(text)
-        return next(
-            (
-                phrase
-                for phrase, letters in folded
-                if letters in heading.letters
-                for line, letters_of_line in heading.lines
-                if letters in letters_of_line
-                and len(letters) >= MIN_TITLE_SHARE * len(letters_of_line)
-                and fuzzy_phrases.find_occurrences(line, phrase)
-            ),
-            "",
-        )
-    place = _text_of_place(text, where, captions)
-    letters_of_place = fuzzy_phrases.fold_page(place)
-    return next(
-        (
-            phrase
-            for phrase, letters in folded
-            if letters in letters_of_place and fuzzy_phrases.find_occurrences(place, phrase)
-        ),
-        "",
+        found = (phrase for phrase in phrases if _is_in_title(phrase, text))
+    else:
+        place = _text_of_place(text, where, captions)
+        found = (phrase for phrase in phrases if compile_phrase(phrase).search(place))
+    return next(found, "")
+
+
+def _is_in_title(phrase: str, text: str) -> bool:
+    """Return whether a phrase takes up most of a line of a page that may be its title."""
+    letters = fold_letters(phrase)
+    return any(
+        letters in letters_of_line
+        and len(letters) >= MIN_TITLE_SHARE * len(letters_of_line)
+        and compile_phrase(phrase).search(line)
+        for line, letters_of_line in _fold_heading(text)
     )
 
 
-class _Heading(NamedTuple):
-    """The lines of a page that may contain a title."""
-
-    lines: Sequence[tuple[str, str]]  # each with its folded letters
-    letters: str  # of all lines
-
-
 @lru_cache(maxsize=16)
-def _fold_heading(text: str) -> _Heading:
+def _fold_heading(text: str) -> Sequence[tuple[str, str]]:
+    """Return the lines of a page that may contain a title, each with its folded letters."""
     lines = extract_heading(text).splitlines()
-    letters = fuzzy_phrases.fold_words(lines)
-    return _Heading(tuple(zip(lines, letters, strict=True)), "\n".join(letters))
+    return tuple(zip(lines, fuzzy_phrases.fold_words(lines), strict=True))
 
 
 def _find_misread_phrase(page: PageReading, landmark: Landmark, captions: Phrases) -> str:

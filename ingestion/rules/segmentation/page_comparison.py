@@ -83,8 +83,8 @@ def compare_without_rows(
     may_be_mentioned = bool(slug) and slug in (
         TYPES[current].mentions if current else list_mentioned_types()
     )
-    known = frozenset().union(*(each.references for each in earlier))
-    new_references = len(one.references - known)
+    new_references = len(_without_known(one.references, [e.references for e in earlier]))
+    new_words = len(_without_known(one.words, [each.words for each in recent]))
     same_form = bool(page.forms and other.forms and page.forms[0].form == other.forms[0].form)
     return {
         **one.features,
@@ -131,8 +131,7 @@ def compare_without_rows(
         "head lines of first": float(len(one.head_letters & first.letters)),
         "head lines before": float(len(one.head_letters & before.letters)),
         "shared edges with recent": float(max(_count_shared_edges(one, each) for each in recent)),
-        "shared words with recent": len(one.words & frozenset().union(*(e.words for e in recent)))
-        / len(one.words)
+        "shared words with recent": (len(one.words) - new_words) / len(one.words)
         if one.words
         else 0.0,
         "section follows": float(_follows_section(one, recent)),
@@ -184,6 +183,13 @@ def _count_shared_edges(one: PageEvidence, other: PageEvidence) -> int:
     if one.page.source not in SCAN_SOURCES:
         return len(one.heads & other.heads)
     return sum(_is_in(letters, other.heads) for letters in one.heads)
+
+
+def _without_known(found: frozenset[str], known: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Return what is in none of the other sets. To unite these would take longer."""
+    for each in known:
+        found -= each
+    return found
 
 
 def _is_in(letters: str, others: frozenset[str]) -> bool:

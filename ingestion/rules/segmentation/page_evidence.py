@@ -14,6 +14,7 @@ import numpy as np
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.landmarks import score_page
+from ingestion.rules.fuzzy_phrases import GENERAL_PUNCTUATION
 from ingestion.rules.segmentation.page_regions import WordPlaces, find_median
 from ingestion.rules.segmentation.print_rows import (
     HEAD_ROWS,
@@ -291,7 +292,8 @@ def _letters_of(lines: Sequence[str]) -> list[str]:
     if not lines:
         return []
     signs = "\n".join(lines).encode("utf-8", "surrogatepass")
-    text = signs.translate(None, _ASCII_NOT_LETTERS).decode("utf-8", "surrogatepass")
+    signs = GENERAL_PUNCTUATION.sub(b"", signs.translate(None, _ASCII_NOT_LETTERS))
+    text = signs.decode("utf-8", "surrogatepass")
     if not text.isascii():
         text = _NOT_WORDS.sub("", text)
         if not text.replace("\n", "").isalpha():

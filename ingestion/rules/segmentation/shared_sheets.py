@@ -72,7 +72,7 @@ def _has_two_rows(page: PageReading, places: WordPlaces) -> bool:
     """
     middle = page.height / 2
     are_near = _are_near_middle(places.tops, places.bottoms, page.height)
-    if are_near.sum() > MAX_GUTTER_WORD_SHARE * len(places.words):
+    if np.count_nonzero(are_near) > MAX_GUTTER_WORD_SHARE * len(places.words):
         return False
     return not (are_near & (places.tops < middle) & (middle < places.bottoms)).any()
 
@@ -125,7 +125,7 @@ def split_shared_sheet(page: PageReading, places: WordPlaces | None = None) -> t
 def _has_two_columns(page: PageReading, places: WordPlaces) -> bool:
     middle = page.width / 2
     are_crossing = (places.lefts < middle) & (middle < places.rights)
-    return bool(are_crossing.sum() <= MAX_MIDDLE_WORD_SHARE * len(places.words))
+    return np.count_nonzero(are_crossing) <= MAX_MIDDLE_WORD_SHARE * len(places.words)
 
 
 def _find_titles_in(
