@@ -234,15 +234,19 @@ def has_both_orders(texts: Iterable[str]) -> bool:
 
 
 def _find_orders(texts: Iterable[str]) -> set[bool]:
+    return {order for text in texts for order in _find_orders_in_text(text)}
+
+
+@lru_cache(maxsize=64)  # the order is needed for the fields and for the signature
+def _find_orders_in_text(text: str) -> frozenset[bool]:
     orders = set()
-    for text in texts:
-        for match in _NUMERIC_DATE.finditer(text):
-            one, two = int(match[1]), int(match[2])
-            if 12 < one <= 31 and 1 <= two <= 12:
-                orders.add(False)
-            elif 12 < two <= 31 and 1 <= one <= 12:
-                orders.add(True)
-    return orders
+    for match in _NUMERIC_DATE.finditer(text):
+        one, two = int(match[1]), int(match[2])
+        if 12 < one <= 31 and 1 <= two <= 12:
+            orders.add(False)
+        elif 12 < two <= 31 and 1 <= one <= 12:
+            orders.add(True)
+    return frozenset(orders)
 
 
 def _find_repeated_orders(texts: Iterable[str]) -> set[bool]:
