@@ -16,7 +16,9 @@ _DATE_PARTS = re.compile(r"\d{1,2}([./-])\d{1,2}\1(?:19|20)\n\d\d")
 _NUMBER_PARTS = re.compile(
     r"(?=[^\n]*[A-Z])[A-Z0-9][A-Z0-9/_-]*(?:\d\n-\d{2,}[\w/-]*|[A-Z0-9][-/]\n(?=[\w/-]*\d)[\w/-]+)"
 )
-_HAS_PARTS = re.compile(r"(?:\d[./-](?:19|20)\n\d\d|\d\n-\d\d|[A-Z0-9][-/]\n[A-Z0-9])")
+_HAS_PARTS = re.compile(  # begins with the end of a line, for which a search is fast
+    r"\n(?:(?<=\d[./-](?:19|20)\n)\d\d|(?<=\d\n)-\d\d|(?<=[A-Z0-9][-/]\n)[A-Z0-9])"
+)
 _MAX_OFFSET = 3.0  # points between the left edges of the parts
 _MAX_GAP = 1.0  # heights of the letters between the parts
 

@@ -24,7 +24,8 @@ _DAY = rf"{_DIGIT}{{1,2}}"  # the pattern below also accepts O05: OCR may double
 _YEAR = rf"[12Il|]{_DIGIT}{{3}}"
 _SHORT_YEAR = rf"(?:{_YEAR}|{_DIGIT}{{2}})"
 _CENTURY_PIVOT = 70  # a year of two digits from here on is of the last century
-_NAME = r"[A-Za-z01|\u00c0-\u017f\u0400-\u04ff]{3,12}"
+_LETTER = r"[A-Za-z\u00c0-\u017f\u0400-\u04ff]"
+_NAME = rf"{_LETTER[:-1]}01|]{{3,12}}"
 _BEHIND_DAY = r"(?:st|nd|rd|th|er|[.\u00ba\u00aa\u00b0\u00bb\u201d])?"  # 1st, 1er, 1., 1º, «1»
 _OF = r"(?:\s(?:(?:day\s)?of|del?|d[ei])\b)?"  # 1 of April, 1 de abril
 
@@ -32,19 +33,21 @@ _OF = r"(?:\s(?:(?:day\s)?of|del?|d[ei])\b)?"  # 1 of April, 1 de abril
 def _compile(year: str) -> re.Pattern[str]:
     """Return a pattern of written dates whose years match `year`, but for ISO dates.
 
-    With years of two digits, a day has a digit: the first letter of October is none.
+    With years of two digits, a day has a digit: the first letter of October is none. Most words
+    begin no date, which the two conditions before the forms find out fast.
     """
     day_with_digit = r"(?=\S*\d)" if year == _SHORT_YEAR else ""
     return re.compile(
-        r"(?<![^\W_])(?<!/)(?:"
+        rf"(?<![^\W_])(?<!/)(?:(?={_DIGIT})(?:"
         rf"(?<![A-Za-z]-)(?P<iso_year>{_YEAR})(?P<iso_sign>[-/.])(?P<iso_month>{_DAY})(?P=iso_sign)(?P<iso_day>{_DAY})"
         rf"|(?P<spaced_year>{_YEAR})\.\s(?P<spaced_month>{_DAY})\.\s(?P<spaced_day>{_DAY})(?=\.)"
         rf"|(?P<named_year>{_YEAR})[-/.](?P<named_month>{_NAME})[-/.](?P<named_day>{_DAY})"
         rf"|{day_with_digit}(?P<day>O?{_DAY}){_BEHIND_DAY}{_OF}[\s/-]{{0,3}}"
         rf"(?P<month>{_NAME})\.?(?:\sdel?(?=\s))?[\s,/-]{{0,3}}(?P<year>{year})"
-        rf"|(?P<us_month>{_NAME})\.?(?:\s{{1,3}}|(?=\d))(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
         rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{year})"
         rf"|(?<![A-Za-z]-)(?:(?<!\d-)|(?=\d\d?\s?/))(?P<one>{_DAY})\s?(?P<sign>[/-])\s?(?P<two>{_DAY})\s?(?P=sign)\s?(?P<numeric_year>{year})"
+        rf")|(?={_LETTER}*+(?:\||\.?(?:\d|\s{{1,3}}{_DIGIT})))"
+        rf"(?P<us_month>{_NAME})\.?(?:\s{{1,3}}|(?=\d))(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
         r")(?![^\W_])(?!/)"
     )
 
@@ -231,15 +234,19 @@ def has_both_orders(texts: Iterable[str]) -> bool:
 
 
 def _find_orders(texts: Iterable[str]) -> set[bool]:
+    return {order for text in texts for order in _find_orders_in_text(text)}
+
+
+@lru_cache(maxsize=64)  # the order is needed for the fields and for the signature
+def _find_orders_in_text(text: str) -> frozenset[bool]:
     orders = set()
-    for text in texts:
-        for match in _NUMERIC_DATE.finditer(text):
-            one, two = int(match[1]), int(match[2])
-            if 12 < one <= 31 and 1 <= two <= 12:
-                orders.add(False)
-            elif 12 < two <= 31 and 1 <= one <= 12:
-                orders.add(True)
-    return orders
+    for match in _NUMERIC_DATE.finditer(text):
+        one, two = int(match[1]), int(match[2])
+        if 12 < one <= 31 and 1 <= two <= 12:
+            orders.add(False)
+        elif 12 < two <= 31 and 1 <= one <= 12:
+            orders.add(True)
+    return frozenset(orders)
 
 
 def _find_repeated_orders(texts: Iterable[str]) -> set[bool]:

@@ -32,8 +32,9 @@ _SIGNATURE = re.compile(r"(?i)\bsign(?:ature|ed)\b")
 _DATE_CAPTION = re.compile(r"(?i)\W*(?:dated?|on)?(?:\s?\([dmy/ .-]{4,14}\))?\W*")
 _PLACE_AND_DATE = re.compile(r"[^\W\d_][\w .'-]{1,30}, (?:the )?")
 _DIGIT = re.compile(r"\d")
-_HAS_DATE = re.compile(
-    r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\.?\s\d|\d[^\W\d_]{3,9}\d"
+_HAS_DATE = re.compile(  # begins with a digit, for which a search is fast
+    r"\d(?:\d{0,3}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3,9}\d"
+    r"|(?<=[^\W\d_]{3}\s\d)|(?<=[^\W\d_]{3}\.\s\d))"
 )
 
 
@@ -87,7 +88,6 @@ def _dates_at_captions(
 
     A date with the caption "Date", or none, has the role of a signature beside it.
     """
-    has_signature = any(_SIGNATURE.search(line.text) for line in lines)
     for line in lines:
         if not _HAS_DATE.search(line.text):
             continue
@@ -109,7 +109,7 @@ def _dates_at_captions(
                 yield _value_of_line(page, line, written), role
                 break
         else:
-            is_beside = has_signature and _is_beside_signature(line, written, captions, lines)
+            is_beside = _is_beside_signature(line, written, captions, lines)
             if is_beside or _closes_page(line, written, lines):
                 yield _value_of_line(page, line, written), DateRole.SIGNATURE
 

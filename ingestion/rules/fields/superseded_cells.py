@@ -14,10 +14,11 @@ from ingestion.rules.fields import geometry
 from ingestion.rules.fields.text_lines import TextLine, find_column, split_lines
 from ingestion.rules.fields.values import words_at
 
-_NOUN = (
-    r"(?:\s(?:approvals?|approved|versions?|values?|periods?|reviews?|submissions?|entry|text"
-    r"|wording|dates?|documents?|details|information|status))*"
-)
+_NOUNS = (
+    "approval", "approvals", "approved", "version", "versions", "value", "values", "period",
+    "periods", "review", "reviews", "submission", "submissions", "entry", "text", "wording",
+    "date", "dates", "document", "documents", "details", "information", "status",
+)  # fmt: skip
 _OLD_WORDS = (
     "previous", "previously", "prior", "former", "formerly", "old", "superseded", "replaced",
     "earlier", "last", "existing", "before", "was",
@@ -28,7 +29,7 @@ _NEW_WORDS = (
     "now",
 )  # fmt: skip
 _OLD, _CURRENT, _NEW = (
-    re.compile(rf"(?i)(?:the\s)?(?:{'|'.join(words)}){_NOUN}")
+    re.compile(rf"(?i)(?:the\s)?(?:{'|'.join(words)})(?:\s(?:{'|'.join(_NOUNS)}))*")
     for words in (_OLD_WORDS, _CURRENT_WORDS, _NEW_WORDS)
 )
 # The heads of two columns in the order of the text, which is faster to search than the lines.
@@ -38,7 +39,10 @@ _HAS_HEADS = re.compile(
     rf"|\b{_CURRENT.pattern[4:]}\s+{_NEW.pattern[4:]}(?!\w)"
     rf"|\b{_NEW.pattern[4:]}\s+{_CURRENT.pattern[4:]}(?!\w)"
 )
-_KINDS_OF_HEADS = tuple(map(frozenset, (_OLD_WORDS, _CURRENT_WORDS, _NEW_WORDS)))
+_KINDS_OF_HEADS = {
+    word: words for words in (_OLD_WORDS, _CURRENT_WORDS, _NEW_WORDS) for word in words
+}
+_BETWEEN_HEADS = frozenset(("the", *_NOUNS))
 _WORD = re.compile("[a-z]+")
 # The version of a master, up to that of the site in the same line, and the version of a site.
 _MASTER_VERSION = re.compile(
@@ -77,10 +81,7 @@ def _without_master_version(page: PageReading) -> PageReading:
 
 
 def _without_superseded_cells(page: PageReading) -> PageReading:
-    written = set(_WORD.findall(page.text.casefold()))
-    if sum(not kind.isdisjoint(written) for kind in _KINDS_OF_HEADS) < 2:
-        return page  # two heads have words of two kinds, and the search takes much longer
-    if not _HAS_HEADS.search(page.text):
+    if not _may_have_heads(page.text) or not _HAS_HEADS.search(page.text):
         return page
     lines = split_lines(page)
     columns = [
@@ -95,6 +96,20 @@ def _without_superseded_cells(page: PageReading) -> PageReading:
     for cells in columns:
         text = _without_texts(text, cells)
     return replace(page, words=words, text=text)
+
+
+def _may_have_heads(text: str) -> bool:
+    """Return False if no words of two kinds of heads follow each other, which is found out fast."""
+    last: Sequence[str] | None = None
+    for word in _WORD.findall(text.replace("\u0130", "i").casefold().replace("\u0131", "i")):
+        kind = _KINDS_OF_HEADS.get(word)
+        if kind is None:
+            last = last if word in _BETWEEN_HEADS else None
+        elif last is not None and kind is not last:
+            return True
+        else:
+            last = kind
+    return False
 
 
 def _find_heads(lines: Sequence[TextLine]) -> Iterator[tuple[TextLine, bool]]:

@@ -58,8 +58,9 @@ _SEPARATORS = r"[\s,;:(\[\u2013-]{0,4}"
 
 
 def may_print_label(text: str) -> bool:
-    """Return whether a text has a number as the label of a patient has, besides its captions."""
-    return _ANY_NUMBER.search(text) is not None
+    """Return whether a text has a number without a caption as the label of a patient has one."""
+    # Most texts have no number of so many digits, which is faster to search.
+    return _ANY_NUMBER.search(text) is not None and _RECORD_NUMBER.search(text) is not None
 
 
 def find_labels(page: PageReading, details: Sequence[Detail], language: str) -> Iterator[Detail]:

@@ -219,14 +219,14 @@ def _interpret(text: str) -> Iterator[Name]:
     surname, comma, rest = text.partition(",")
     groups, after_comma = split_name(surname), split_name(rest)
     if comma and groups and after_comma:
-        groups = [*after_comma, *groups]  # "Smith, John"
-    without = [parts for parts in groups if parts[0] not in _AMBIGUOUS_DEGREES]
+        groups = (*after_comma, *groups)  # "Smith, John"
+    without = tuple(parts for parts in groups if parts[0] not in _AMBIGUOUS_DEGREES)
     is_name = sum(len(parts[0]) > 1 for parts in without) >= 2  # a double surname counts once
     for each in [groups, without] if is_name else [groups]:
         # One word with two or more hyphens is a whole name, as the account of a person has it. With
         # one hyphen it may be a double surname.
         is_whole = len(each) == 1 and len(each[0]) > 2
-        whole = [[part] for part in each[0]] if is_whole else each
+        whole = tuple((part,) for part in each[0]) if is_whole else each
         parts = [NamePart(part, at) for at, group in enumerate(whole) for part in group]
         name = [
             NamePart(fuzzy_phrases.fold_letters(_UMLAUT_E.sub("", part)), group)
@@ -237,7 +237,8 @@ def _interpret(text: str) -> Iterator[Name]:
             yield joined
 
 
-def split_name(text: str) -> list[list[str]]:
+@lru_cache(maxsize=4096)
+def split_name(text: str) -> tuple[tuple[str, ...], ...]:
     """Return the words of a text without titles and degrees, each split at its hyphens and dots.
 
     Capital letters behind a degree are another one, as in "Ann Smith, MD, FPCP".
@@ -246,15 +247,15 @@ def split_name(text: str) -> list[list[str]]:
     """
     plain = _SCIENCES_BEFORE_MEDICINE.sub("", _SLASHED_TITLE.sub("", text))
     words = _BETWEEN_WORDS.split(_SPACED_DEGREE.sub(r"\1d", plain))
-    name: list[list[str]] = []
+    name: list[tuple[str, ...]] = []
     is_behind_degree = False
     for word in words:
-        parts = list(_split_word(word))
+        parts = _split_word(word)
         is_other_degree = is_behind_degree and _ABBREVIATION.fullmatch(word) is not None
         if parts and not is_other_degree:
             name.append(parts)
         is_behind_degree = bool(word) and len(name) > 1 and (not parts or is_other_degree)
-    return name
+    return tuple(name)
 
 
 @lru_cache(maxsize=1024)

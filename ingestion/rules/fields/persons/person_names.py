@@ -306,6 +306,7 @@ def has_ordinary_words_only(name: str) -> bool:
     return is_ordinary and not words & (_TITLES | ordinary_words.ALSO_NAMES)
 
 
+@lru_cache(maxsize=4096)  # several searches examine the same lines
 def find_name_line(text: str) -> str:
     """Return the name that is all of a line, or "". Degrees may follow it."""
     plain = _NUMBER_BEHIND.sub("", blank_bracketed_title(text)).strip(" ,;").removeprefix("To ")

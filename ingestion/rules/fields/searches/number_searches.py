@@ -11,7 +11,7 @@ from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry, text_readings
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.dates import find_dates
-from ingestion.rules.fields.reference_numbers import find_numbers, find_references
+from ingestion.rules.fields.reference_numbers import find_numbers
 from ingestion.rules.fields.searches.found_values import (
     RANK_OF_GENERAL_NAMES,
     RANK_OF_ROLES,
@@ -116,7 +116,7 @@ def search_number_captions(document: SearchedDocument, spec: FieldSpec) -> Itera
 def search_reference_numbers(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the numbers of the committee or institution, those with a clear caption first."""
     for page in document.reading.pages if spec.is_reference else ():
-        for each in find_references(page.text):
+        for each in document.references_of(page):
             # "IRB 18-0155" may be a whole number, or a word before one.
             texts = (each.text, each.text.partition(" ")[2])
             text = next((one for one in texts if re.fullmatch(pattern_of(spec), one)), "")

@@ -15,7 +15,12 @@ from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.heads.layout import HEAD_SHARE
 from ingestion.rules.fields.persons import person_names
-from ingestion.rules.fields.persons.person_roles import find_investigators, has_other_role
+from ingestion.rules.fields.persons.person_roles import (
+    PersonInRole,
+    find_investigators,
+    has_other_role,
+)
+from ingestion.rules.fields.reference_numbers import ReferenceNumber, find_references
 from ingestion.rules.fields.slashed_captions import SlashedValue, find_slashed_values
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.titles import title_texts
@@ -49,6 +54,8 @@ class SearchedDocument:
     heads: dict[int, list[tuple[TextLine, str]]] = field(default_factory=dict)
     slashed: dict[int, list[SlashedValue]] = field(default_factory=dict)
     dates: dict[int, list[DateInContext]] = field(default_factory=dict)
+    investigators: dict[int, list[PersonInRole]] = field(default_factory=dict)
+    references: dict[int, list[ReferenceNumber]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.text = self.reading.text
@@ -92,13 +99,25 @@ class SearchedDocument:
             )
         return self.dates[page.number]
 
+    def investigators_of(self, page: PageReading) -> list[PersonInRole]:
+        """Return the names that the text of a page calls those of investigators."""
+        if page.number not in self.investigators:
+            self.investigators[page.number] = list(find_investigators(page.text))
+        return self.investigators[page.number]
+
+    def references_of(self, page: PageReading) -> list[ReferenceNumber]:
+        """Return the numbers of a page that may name a study."""
+        if page.number not in self.references:
+            self.references[page.number] = list(find_references(page.text))
+        return self.references[page.number]
+
     @property
     def lead_investigators(self) -> list[str]:
         """Return the names that the text calls those of a principal investigator."""
         return [
             each.name
             for page in self.reading.pages[:MAX_PAGES_WITH_ROLES]
-            for each in find_investigators(page.text)
+            for each in self.investigators_of(page)
             if each.rank == 0
         ]
 

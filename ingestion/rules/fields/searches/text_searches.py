@@ -29,7 +29,6 @@ from ingestion.rules.fields.month_dates import find_day, find_months
 from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.persons.person_roles import (
     RANK_OF_CONTACTS,
-    find_investigators,
     find_people_in_head,
 )
 from ingestion.rules.fields.searches.found_values import (
@@ -165,7 +164,7 @@ def search_investigators(document: SearchedDocument, spec: FieldSpec) -> Iterato
     A name that two places call an investigator, and no other name, is confirmed by itself.
     """
     pages = document.reading.pages[:MAX_PAGES_WITH_ROLES] if spec.is_investigator else ()
-    found = [(page, each) for page in pages for each in find_investigators(page.text)]
+    found = [(page, each) for page in pages for each in document.investigators_of(page)]
     if any(_is_addressed(document, page, spec) for page in pages[:1]):
         found = [(page, each) for page, each in found if each.rank < RANK_OF_CONTACTS]
     named = [each.name for _, each in found if each.rank <= _MAX_RANK_OF_NAMED]
