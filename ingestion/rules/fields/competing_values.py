@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import course_names
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_words import DateRole
 from ingestion.rules.fields.persons.names import (
@@ -67,6 +68,7 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         ]
         # On a scan, the last word may have lost letters here.
         is_cut = each.value.source in SCAN_SOURCES and any(rest[:1].isalnum() for rest in longer)
+        is_cut = is_cut or bool(spec.line_with and longer and course_names.is_cut(each.value.value))
         if document.is_outdated(spec, each.value) or is_cut:
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
         elif document.is_doubtful(spec, each.value) or (spec.is_title and _lack_acronym(longer)):

@@ -69,8 +69,10 @@ _BEHIND_NAME = re.compile(
 _MAX_DROP = 36.0  # points from a line to the name of the course below it
 _MAX_LINE_GAP = 0.9  # of the height of a line, to the next line of the same name
 _MAX_SIZE_DIFFERENCE = 0.15  # of the type size of the lines of a name
+_MAX_SIZE_DIFFERENCE_WITH_BRACKET = 0.3  # brackets are higher than letters
 _MAX_GAP_IN_NAME = 2.0  # the same, if the words show that the name goes on
 _MAX_NAMES = 5
+_MIN_FULL_SHARE = 0.9  # of the width of the text, of a line that goes on in the next one
 _AROUND = 160  # characters before and after a phrase in which the name is searched
 
 
@@ -148,13 +150,22 @@ def join_lines(first: TextLine, lines: Sequence[TextLine], gap: float = 0.0) -> 
                 break
         is_word = following.text.isalpha() and following.text[0].isupper()
         goes_on = is_open or is_word or is_in_title_case([following]) or is_cut(last.text)
+        goes_on = goes_on or (following.text[0].isupper() and _is_full(last, lines))
         if is_in_title_case([last]) and not goes_on:
             break  # a line that describes the course
-        is_same_size = abs(following.size - first.size) < _MAX_SIZE_DIFFERENCE * first.size
+        has_bracket = "(" in first.text or "(" in following.text
+        tolerance = _MAX_SIZE_DIFFERENCE_WITH_BRACKET if has_bracket else _MAX_SIZE_DIFFERENCE
+        is_same_size = abs(following.size - first.size) < tolerance * first.size
         if not is_same_size or _NO_NAME.search(following.text.removeprefix("for ")):
             break
         parts.append(following)
     return " ".join(part.text for part in parts)
+
+
+def _is_full(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether a line is nearly as long as all lines together are wide."""
+    left, right = min(each.box.left for each in lines), max(each.box.right for each in lines)
+    return line.box.right - line.box.left >= _MIN_FULL_SHARE * (right - left)
 
 
 def _is_open_quotation(text: str, parts: Sequence[TextLine]) -> bool:

@@ -172,6 +172,7 @@ def _has_agreed(
         each.is_agreed
         and not document.is_outdated(spec, each.value)
         and not document.has_competing_days(spec, each.value)
+        and not (spec.line_with and course_names.is_cut(each.value.value))
         for each in found.values()
     )
 

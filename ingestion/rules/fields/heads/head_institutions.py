@@ -288,10 +288,19 @@ def find_institutions_below_investigator(
             if name is not None
             and abs(each.box.left - name.box.left) < _MAX_OFFSET
             and 0 <= each.box.top - name.box.bottom < name.box.bottom - name.box.top
+            and not _has_caption(each, lines)
         ]
         for line in below[:1]:
             if _SITE_WORD.search(line.text) and not _ADDRESS_LINE.search(line.text):
                 yield value_of_line(page, line.words, spec, line.text.strip(" ,;"))
+
+
+def _has_caption(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether another text stands to the left of a line."""
+    return any(
+        each.box.right < line.box.left and geometry.is_level_with(each.box, line.box)
+        for each in lines
+    )
 
 
 def find_institutions(

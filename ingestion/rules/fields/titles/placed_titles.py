@@ -14,7 +14,7 @@ from ingestion.rules.fields.titles import title_captions, title_lines, title_tex
 _MAX_LINE_GAP = 1.6  # of the usual space between two lines, to the next line of the same text
 _MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph begins after so much more space
 _MIN_TITLE_WORDS = 2
-_MAX_OFF_MIDDLE = 2.0  # points, twice the distance of a caption from the middle of its cell
+_MAX_OFF_MIDDLE = 4.0  # points, twice the distance of a caption from the middle of its cell
 _MAX_CELL_HEIGHT = 4.0  # of the height of the caption, from its middle up and down, together
 _SEARCHED_LENGTH = 24  # characters of a title by which its first line is found
 

@@ -27,6 +27,8 @@ _NUMBER_BEHIND = re.compile(
     r"|no|id|number)\b[\s.:#]*)*(?!(?:19|20)\d\d(?:\W(?:19|20)?\d\d)?[)\]])"
     r"(?=(?:[\w./ -]*?\d){3})(?-i:[A-Z]{2,6} )?(?:[\w-]*[./-])*[\w-]*\d[\w-]*(?:[./-][\w-]+)*[)\]]$"
 )
+# The student whose study it is, who may be a part of the title or not.
+_STUDENT_AT_END = re.compile(r"(?i)\s*\((?:\S+\s)?(?:candidate|student)\b[^()]*\)$")
 _NUMBER_AT_END = re.compile(
     r"(?i)\s*\((?:(?:protocol|study)\s)?version\s\d[^()]*\)$|\s*[,;\u2013-]\s*(?:protocol|study|version|ref(?:erence)?|irb|rec)"
     r"\s*(?:code|no\.?|number|id|\#|:)?\s*:?\s*(?=\S*\d\d)\S+(?:,.*)?$"
@@ -143,6 +145,8 @@ def may_be_cut(title: str) -> bool:
     and the title of a person, are no titles of studies.
     """
     if len(title.split()) < MIN_WORDS or _RANK_OF_PERSON.match(title) or _OPEN_END.search(title):
+        return True
+    if _STUDENT_AT_END.search(title):
         return True
     return title[:1].islower() or FOREIGN_WORDS.search(title) is not None
 

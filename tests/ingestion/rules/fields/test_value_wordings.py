@@ -1639,3 +1639,30 @@ def test_a_title_in_a_narrow_cell_goes_on_where_its_line_is_full():
     cell = ["COMPARED WITH SILVER SULPHADIAZINE", "IN THE TREATMENT OF BURNS"]
     title = continue_title("EFFICACY OF TOPICAL HONEY PASTE", cell, is_cell=True)
     assert title == " ".join(["EFFICACY OF TOPICAL HONEY PASTE", *cell])
+
+
+def test_the_line_of_another_caption_below_the_investigator_is_no_institution():
+    values = read(
+        "informed-consent-form",
+        "Tarrawonga Private Hospital",
+        "Principal Investigator   Dr Yasmin Karpinski",
+        "Location                 Ward 5 North and Day Oncology Centre",
+    )
+    assert values["institution"].value == "Tarrawonga Private Hospital"
+
+
+def test_the_student_behind_a_title_leaves_it_in_doubt():
+    title = "INTRANASAL KETAMINE FOR CHILDREN IN A DISTRICT HOSPITAL"
+    values = read("irb-approval", *HEAD, f"PROJECT TITLE: {title} (MMed candidate - Dr J van Zijl)")
+    assert not values["title"].is_sure
+
+
+def test_the_name_of_a_course_is_not_cut_where_its_line_ends():
+    values = read(
+        "gcp-certificate",
+        "has completed the course",
+        "Introduction to Good Clinical Practice (GCP): A guide to ethical and quality standards in",
+        "clinical research",
+        "on 27 February 2023",
+    )
+    assert values["course"].value.endswith("standards in clinical research")
