@@ -187,7 +187,7 @@ class _PhraseBeginnings(NamedTuple):
     unspaced: Sequence[str]  # phrases that may begin or end within a text without spaces
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)  # phrases of a language, of which there are several kinds
 def _list_beginnings(phrases: frozenset[str]) -> _PhraseBeginnings:
     unspaced = [each for each in phrases if is_unspaced(each[:1]) or is_unspaced(each[-1:])]
     beginnings = (

@@ -125,7 +125,7 @@ def split_shared_sheet(page: PageReading, places: WordPlaces | None = None) -> t
 def _has_two_columns(page: PageReading, places: WordPlaces) -> bool:
     middle = page.width / 2
     are_crossing = (places.lefts < middle) & (middle < places.rights)
-    return np.count_nonzero(are_crossing) <= MAX_MIDDLE_WORD_SHARE * len(places.words)
+    return bool(np.count_nonzero(are_crossing) <= MAX_MIDDLE_WORD_SHARE * len(places.words))
 
 
 def _find_titles_in(
