@@ -106,8 +106,8 @@ def pack_page_words(words: Sequence[PlacedWord | Word]) -> bytes:
         joined = "\n".join(filter(None, texts))
     sides = np.fromiter(chain.from_iterable(boxes), np.float64, 4 * len(boxes)).reshape(-1, 4)
     rounded = np.rint(sides)  # to the nearest even number at a half, as `round` does
-    is_unknown = (np.abs(rounded) > MAX_SIDE).any(axis=1)
-    numbers = np.where(is_unknown[:, np.newaxis], 0, rounded).astype("<i2")
+    fits = np.abs(rounded).max(axis=1, keepdims=True) <= MAX_SIDE
+    numbers = np.where(fits, rounded, 0).astype("<i2")
     text_bytes = joined.encode("utf-8", "replace")
     return zlib.compress(text_bytes + b"\0" + numbers.T.tobytes(), _PAGE_WORDS_LEVEL)
 
