@@ -8,12 +8,12 @@ All words are described once more in a compact form, for the index of the full-t
 """
 
 import zlib
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
-import numpy as np
 import orjson
 
 from .pdf.lazy import LazyReadError
@@ -99,17 +99,19 @@ def pack_page_words(words: Sequence[PlacedWord | Word]) -> bytes:
     """
     texts = [word.text for word in words]
     boxes = [word.box or _UNKNOWN_BOX for word in words]
-    joined = "\n".join(texts)
-    if "\0" in joined or len(joined.split()) != len(texts):
+    if len("\n".join(texts).split()) != len(texts) or any("\0" in text for text in texts):
         texts = ["".join(text.split()).replace("\0", "") for text in texts]
         boxes = [box for text, box in zip(texts, boxes, strict=True) if text]
-        joined = "\n".join(filter(None, texts))
-    sides = np.fromiter(chain.from_iterable(boxes), np.float64, 4 * len(boxes)).reshape(-1, 4)
-    rounded = np.rint(sides)  # to the nearest even number at a half, as `round` does
-    fits = np.abs(rounded).max(axis=1, keepdims=True) <= MAX_SIDE
-    numbers = np.where(fits, rounded, 0).astype("<i2")
-    text_bytes = joined.encode("utf-8", "replace")
-    return zlib.compress(text_bytes + b"\0" + numbers.T.tobytes(), _PAGE_WORDS_LEVEL)
+        texts = [text for text in texts if text]
+    sides = list(map(round, chain.from_iterable(boxes)))  # faster than box by box
+    if sides and not -MAX_SIDE <= min(sides) <= max(sides) <= MAX_SIDE:
+        boxes = [box if max(map(abs, box)) < MAX_SIDE else _UNKNOWN_BOX for box in boxes]
+        sides = list(map(round, chain.from_iterable(boxes)))
+    numbers = array("h", [side for at in range(4) for side in sides[at::4]])
+    if array("h", [1]).tobytes() != b"\x01\x00":  # stored as little-endian numbers
+        numbers.byteswap()
+    text_bytes = "\n".join(texts).encode("utf-8", "replace")
+    return zlib.compress(text_bytes + b"\0" + numbers.tobytes(), _PAGE_WORDS_LEVEL)
 
 
 def unpack_page_words(packed: bytes) -> list[PlacedWord]:
@@ -118,7 +120,11 @@ def unpack_page_words(packed: bytes) -> list[PlacedWord]:
     if not text_bytes:
         return []
     texts = text_bytes.decode().split("\n")
-    lefts, tops, rights, bottoms = np.frombuffer(sides, "<i2").reshape(4, -1).tolist()
+    numbers = array("h", sides)
+    if array("h", [1]).tobytes() != b"\x01\x00":
+        numbers.byteswap()
+    count = len(texts)
+    lefts, tops, rights, bottoms = (numbers[at * count : (at + 1) * count] for at in range(4))
     boxes = zip(lefts, tops, rights, bottoms, strict=True)
     return [
         PlacedWord(text, Box(*box) if any(box) else None)

@@ -6,19 +6,17 @@ weights for all types, so that a type that the first step never saw is still jud
 landmarks. "None of these types" is one of the classes.
 
 The coefficients are plain numbers in a JSON object. `ingestion.training` makes it; a prediction
-does not need its libraries.
+needs neither its libraries nor numpy.
 """
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from heapq import heapify, heappop
 from math import exp, inf, log, sqrt
+from operator import mul
 from typing import Any, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ingestion.rules.classification.features import LAYOUT, POINTS, Features
 from ingestion.rules.document_types import MIN_TYPE_SCORE, MODEL_FILE
@@ -41,7 +39,7 @@ class Contribution(NamedTuple):
     log_odds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Model:
     """A model of document types. `coefficients` has a row of numbers for each feature.
 
@@ -140,25 +138,19 @@ class Model:
         They are limited, because the words of a document are not independent of each other.
         """
         found = scale_features(features, self.coefficients)
-        rows = self._matrix[np.array([self._rows[feature] for feature, _ in found], np.intp)]
-        terms = rows * np.array([value for _, value in found])[:, np.newaxis]
-        # `cumsum` adds them one after the other, `sum` in an order that depends on the machine.
-        sums = np.cumsum(np.vstack((self.intercepts, terms)), axis=0)[-1].tolist()
+        sums = list(self.intercepts)
+        if found:
+            values = [value for _, value in found]
+            columns = zip(*[self.coefficients[feature] for feature, _ in found], strict=True)
+            sums = [
+                sum(map(mul, column, values), intercept)
+                for intercept, column in zip(self.intercepts, columns, strict=True)
+            ]
         limit = self.max_log_odds_of_words
         return {
             slug: max(-limit, min(limit, each - sums[0]))
             for slug, each in zip(self.classes[1:], sums[1:], strict=True)
         }
-
-    @cached_property
-    def _matrix(self) -> NDArray[np.float64]:
-        """Return the rows of coefficients as one array."""
-        return np.reshape(list(self.coefficients.values()), (-1, len(self.classes)))
-
-    @cached_property
-    def _rows(self) -> Mapping[str, int]:
-        """Return the number of the row of each feature."""
-        return {feature: number for number, feature in enumerate(self.coefficients)}
 
     def explain(self, features: Features, slug: str) -> list[Contribution]:
         """Return the features that speak for a type against no type, the strongest first."""

@@ -1,19 +1,15 @@
 """Computes the probability that a document begins with a page (the model of boundaries).
 
 It is a sum of small decision trees (gradient boosting), which `bench.fit_boundaries` fits. The
-coefficients are in `boundary_model.json`. At run time only additions and comparisons are needed,
-which are made for all trees at once.
+coefficients are in `boundary_model.json`. At run time only additions and comparisons are needed.
 """
 
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from math import exp, inf
-from typing import Any, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from functools import cache
+from math import exp
+from typing import Any, Self
 
 from ingestion.rules.document_types import BOUNDARY_MODEL_FILE
 
@@ -21,33 +17,7 @@ from ingestion.rules.document_types import BOUNDARY_MODEL_FILE
 Tree = float | tuple[int, float, "Tree", "Tree"]
 
 
-class _Nodes(NamedTuple):
-    """The questions and leaves of all trees, each with a place in these arrays.
-
-    The roots are first, in the order of the trees. A leaf is always followed by itself.
-    """
-
-    positions: NDArray[np.intp]  # of the feature that is compared
-    limits: NDArray[np.float64]
-    followers: NDArray[np.intp]  # the place of what follows up to the limit; above it, the next one
-    results: NDArray[np.float64]  # of the leaves
-
-    @classmethod
-    def of(cls, trees: Sequence[Tree]) -> Self:
-        """Return the nodes of some trees."""
-        nodes, rows = list(trees), []
-        for place, node in enumerate(nodes):  # which becomes longer until all nodes are in it
-            if isinstance(node, tuple):
-                position, limit, low, high = node
-                rows.append((position, limit, len(nodes), 0.0))
-                nodes += low, high
-            else:
-                rows.append((0, inf, place, node))
-        positions, limits, followers, results = np.reshape(rows, (-1, 4)).T
-        return cls(positions.astype(np.intp), limits, followers.astype(np.intp), results)
-
-
-@dataclass(frozen=True, eq=False)  # the hash of all trees would take a millisecond
+@dataclass(frozen=True, slots=True, eq=False)  # the hash of all trees would take a millisecond
 class BoundaryModel:
     """The trees, and the probability from which a page is in doubt."""
 
@@ -68,24 +38,15 @@ class BoundaryModel:
 
     def probability(self, features: Mapping[str, float]) -> float:
         """Return the probability that a document begins with the page with these features."""
-        nodes = self._nodes
-        values = np.array([features[name] for name in self.features])
-        places = np.arange(len(self.trees))
-        for _ in range(self._depth):
-            is_above = values[nodes.positions[places]] > nodes.limits[places]
-            places = nodes.followers[places] + is_above
-        # Python adds them one after the other, numpy in an order that depends on the machine.
-        log_odds = sum(nodes.results[places].tolist())
+        values = [features[name] for name in self.features]
+        log_odds = 0.0
+        for tree in self.trees:
+            node = tree
+            while isinstance(node, tuple):
+                position, limit, low, high = node
+                node = low if values[position] <= limit else high
+            log_odds += node
         return 1 / (1 + exp(-self.base - log_odds))
-
-    @cached_property
-    def _nodes(self) -> _Nodes:
-        return _Nodes.of(self.trees)
-
-    @cached_property
-    def _depth(self) -> int:
-        """Return the number of questions from a root to the farthest leaf."""
-        return max(map(_measure_depth, self.trees), default=0)
 
     def bound(self, unknown: Container[str]) -> "BoundaryModel":
         """Return a model without the `unknown` features, whose probability is never lower."""
@@ -113,13 +74,6 @@ def _higher(one: Tree, other: Tree) -> Tree:
         position, limit, low, high = one
         return position, limit, _higher(low, other), _higher(high, other)
     return _higher(other, one) if isinstance(other, tuple) else max(one, other)
-
-
-def _measure_depth(tree: Tree) -> int:
-    if not isinstance(tree, tuple):
-        return 0
-    _, _, low, high = tree
-    return 1 + max(_measure_depth(low), _measure_depth(high))
 
 
 def _tree(content: Any) -> Tree:

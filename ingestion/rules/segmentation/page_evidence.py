@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log2
+from operator import sub
+from statistics import median
 from typing import NamedTuple, Self
-
-import numpy as np
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.landmarks import score_page
 from ingestion.rules.fuzzy_phrases import GENERAL_PUNCTUATION
-from ingestion.rules.segmentation.page_regions import WordPlaces, find_median
+from ingestion.rules.segmentation.page_regions import WordPlaces
 from ingestion.rules.segmentation.print_rows import (
     HEAD_ROWS,
     MIN_TABLE_GAPS,
@@ -98,16 +98,21 @@ class PrintArea(NamedTuple):
         """Return the print of a page. One word in twenty may be outside of the text."""
         if not page.words or not page.width or not page.height:
             return cls()
-        heights = places.bottoms - places.tops
-        heads = heights[(places.tops < page.height / 3) & (places.lengths > 1)]
+        heights = list(map(sub, places.bottoms, places.tops))
+        upper_third = page.height / 3
+        heads = [
+            height
+            for length, height, top in zip(places.lengths, heights, places.tops, strict=True)
+            if top < upper_third and length > 1
+        ]
         outside = len(heights) // 20
         return cls(
-            find_median(heights),
-            float(heads.max()) if heads.size else 0.0,
-            float(np.sort(places.lefts)[outside]) / page.width,
-            float(np.sort(places.rights)[-1 - outside]) / page.width,
-            float(np.sort(places.tops)[outside]) / page.height,
-            float(places.bottoms.max()) / page.height,
+            median(heights),
+            max(heads, default=0.0),
+            sorted(places.lefts)[outside] / page.width,
+            sorted(places.rights)[-1 - outside] / page.width,
+            sorted(places.tops)[outside] / page.height,
+            max(places.bottoms) / page.height,
             places.character_width,
         )
 

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
-
-import numpy as np
-from numpy.typing import NDArray
+from statistics import median
 
 from ingestion.core.file_parts import Region
 from ingestion.reading.pdf.lazy import LazyMarks, LazySequence, LazySquares
@@ -31,9 +28,9 @@ class WordPlaces:
 
     def __init__(self, words: Sequence[Word]) -> None:
         self.words = words
-        self.lengths = np.array([len(word[0]) for word in words], np.intp)  # characters
-        sides = np.fromiter(chain.from_iterable([word[1] for word in words]), float)
-        self.lefts, self.tops, self.rights, self.bottoms = sides.reshape(-1, 4).T
+        self.lengths = [len(word[0]) for word in words]  # characters
+        sides: Sequence[Sequence[float]] = list(zip(*[word[1] for word in words], strict=True))
+        self.lefts, self.tops, self.rights, self.bottoms = sides or ((), (), (), ())
 
     @cached_property
     def character_width(self) -> float:
@@ -41,14 +38,12 @@ class WordPlaces:
 
         It tells the size of print more exactly than the heights of words, which OCR often extends.
         """
-        are_long = self.lengths >= MIN_MEASURED_CHARACTERS
-        return find_median((self.rights - self.lefts)[are_long] / self.lengths[are_long])
-
-
-def find_median(values: NDArray[np.float64]) -> float:
-    """Return the median, or 0.0 if there are no values. `numpy.median` takes much longer."""
-    in_order, count = np.sort(values), len(values)
-    return float(in_order[(count - 1) // 2] + in_order[count // 2]) / 2 if count else 0.0
+        widths = [
+            (right - left) / length
+            for length, left, right in zip(self.lengths, self.lefts, self.rights, strict=True)
+            if length >= MIN_MEASURED_CHARACTERS
+        ]
+        return median(widths) if widths else 0.0
 
 
 def cut_out(page: PageReading, region: Region) -> PageReading:

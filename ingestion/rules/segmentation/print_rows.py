@@ -7,10 +7,9 @@ widths of characters.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
+from operator import sub
 from statistics import fmean, median
 from typing import NamedTuple
-
-import numpy as np
 
 from ingestion.reading.results import PageReading, Word
 from ingestion.rules.fields.levelled_lines import measure_slope
@@ -97,12 +96,15 @@ def find_rows(page: PageReading, places: WordPlaces | None = None) -> Iterator[P
     """
     places = places or WordPlaces(page.words)
     slope = measure_slope(page)
-    middles = (places.tops + places.bottoms) / 2
+    tops, bottoms = places.tops, places.bottoms
+    centres = [(top + bottom) / 2 for top, bottom in zip(tops, bottoms, strict=True)]
     if slope:
-        middles = middles - slope * (places.lefts + places.rights) / 2
-    centres, heights = middles.tolist(), (places.bottoms - places.tops).tolist()
+        sides = zip(centres, places.lefts, places.rights, strict=True)
+        centres = [centre - slope * (left + right) / 2 for centre, left, right in sides]
+    heights = list(map(sub, bottoms, tops))
+    order = sorted(range(len(centres)), key=centres.__getitem__)
     group: list[int] = []
-    for each in np.argsort(middles, kind="stable").tolist():
+    for each in order:
         if group:
             before = group[len(group) // 2]
             height = max(min(heights[each], heights[before]), MIN_WORD_HEIGHT)
@@ -118,10 +120,10 @@ def _row_of(
     group: Sequence[int], places: WordPlaces, centres: Sequence[float]
 ) -> Iterator[PrintRow]:
     """Yield the row with these words, unless it is very short."""
-    words = [places.words[each] for each in group]
-    if sum([len(text) for text, *_ in words]) >= MIN_ROW_CHARACTERS:
-        ordered = sorted(words, key=lambda word: word.box.left)
-        yield PrintRow(ordered, centres[group[len(group) // 2]])
+    lengths, words = places.lengths, places.words
+    if sum([lengths[each] for each in group]) >= MIN_ROW_CHARACTERS:
+        ordered = sorted(group, key=places.lefts.__getitem__)
+        yield PrintRow([words[each] for each in ordered], centres[group[len(group) // 2]])
 
 
 def describe_head(

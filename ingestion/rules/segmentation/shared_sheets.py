@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE, Region
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
@@ -47,7 +44,7 @@ def find_reduced_pages(page: PageReading, places: WordPlaces | None = None) -> t
     width = places.character_width
     if not width or width > MAX_SIDE_WIDTH:
         return ()
-    has_columns = not _are_near_middle(places.lefts, places.rights, page.width).any()
+    has_columns = not _find_near_middle(places.lefts, places.rights, page.width)
     has_rows = _has_two_rows(page, places)
     regions: tuple[Region, ...] = ()
     if has_columns and page.width > page.height:
@@ -56,7 +53,7 @@ def find_reduced_pages(page: PageReading, places: WordPlaces | None = None) -> t
         margin = MIN_SIDE_MARGIN * page.width
         if has_columns:
             regions = QUARTERS
-        elif places.lefts.min() > margin and places.rights.max() < page.width - margin:
+        elif min(places.lefts) > margin and max(places.rights) < page.width - margin:
             regions = ONE_ABOVE_THE_OTHER
     areas = [convert_region_to_box(page, region) for region in regions]
     are_filled = all(
@@ -71,18 +68,20 @@ def _has_two_rows(page: PageReading, places: WordPlaces) -> bool:
     On a sheet that was scanned askew, the number of a page may be close to the middle.
     """
     middle = page.height / 2
-    are_near = _are_near_middle(places.tops, places.bottoms, page.height)
-    if np.count_nonzero(are_near) > MAX_GUTTER_WORD_SHARE * len(places.words):
+    near = _find_near_middle(places.tops, places.bottoms, page.height)
+    if len(near) > MAX_GUTTER_WORD_SHARE * len(places.words):
         return False
-    return not (are_near & (places.tops < middle) & (middle < places.bottoms)).any()
+    return not any(top < middle < bottom for top, bottom in near)
 
 
-def _are_near_middle(
-    starts: NDArray[np.float64], ends: NDArray[np.float64], length: float
-) -> NDArray[np.bool_]:
-    """Return which words, with these beginnings and ends, are close to the middle of a sheet."""
+def _find_near_middle(
+    starts: Sequence[float], ends: Sequence[float], length: float
+) -> Sequence[tuple[float, float]]:
+    """Return the beginnings and ends of words that are close to the middle of a sheet."""
     low, high = length / 2 - GUTTER * length, length / 2 + GUTTER * length
-    return (starts < high) & (ends > low)
+    return [
+        (start, end) for start, end in zip(starts, ends, strict=True) if start < high and end > low
+    ]
 
 
 def split_shared_sheet(page: PageReading, places: WordPlaces | None = None) -> tuple[Region, ...]:
@@ -124,8 +123,10 @@ def split_shared_sheet(page: PageReading, places: WordPlaces | None = None) -> t
 
 def _has_two_columns(page: PageReading, places: WordPlaces) -> bool:
     middle = page.width / 2
-    are_crossing = (places.lefts < middle) & (middle < places.rights)
-    return bool(np.count_nonzero(are_crossing) <= MAX_MIDDLE_WORD_SHARE * len(places.words))
+    crossing = sum(
+        [left < middle < right for left, right in zip(places.lefts, places.rights, strict=True)]
+    )
+    return crossing <= MAX_MIDDLE_WORD_SHARE * len(places.words)
 
 
 def _find_titles_in(
