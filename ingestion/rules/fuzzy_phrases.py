@@ -181,7 +181,7 @@ def find_letters(text: str, wanted: frozenset[str]) -> set[str]:
 
 
 class _PhraseBeginnings(NamedTuple):
-    """What folded phrases begin with: so many letters of each, from the first one to all."""
+    """The beginnings of folded phrases, from the first letter of each to all its letters."""
 
     beginnings: frozenset[str]
     unspaced: Sequence[str]  # phrases that may begin or end within a text without spaces
