@@ -1537,7 +1537,7 @@ def test_the_digits_of_a_number_behind_its_letters_are_no_date():
             "Corella Health Network Human Research Ethics Committee",
         ),
         (
-            "Research Ethics Committee, Aras Mor, Clonmarra",
+            "Research Ethics Committee, Aras Bawn, Clonmarra",
             "It was considered by the Clonmarra University Research Ethics Committee.",
             "Clonmarra University Research Ethics Committee",
         ),
