@@ -21,7 +21,7 @@ from ingestion.rules.segmentation.titles import (
 )
 
 MIN_SHARED_LINE_SHARE = 0.25  # MIN_TITLE_SHARE for a line that continues in a second column
-MAX_MIDDLE_WORD_SHARE = 0.03  # words across the middle of a sheet with two documents side by side
+MAX_MIDDLE_WORD_SHARE = 0.03  # words close to the middle between two documents side by side
 
 GUTTER = 0.01  # share of the width and height on each side of the middle, without words
 MAX_GUTTER_WORD_SHARE = 0.03  # of the words of a sheet, above and below its middle
@@ -122,11 +122,8 @@ def split_shared_sheet(page: PageReading, places: WordPlaces | None = None) -> t
 
 
 def _has_two_columns(page: PageReading, places: WordPlaces) -> bool:
-    middle = page.width / 2
-    crossing = sum(
-        [left < middle < right for left, right in zip(places.lefts, places.rights, strict=True)]
-    )
-    return crossing <= MAX_MIDDLE_WORD_SHARE * len(places.words)
+    near = _find_near_middle(places.lefts, places.rights, page.width)
+    return len(near) <= MAX_MIDDLE_WORD_SHARE * len(places.words)
 
 
 def _find_titles_in(

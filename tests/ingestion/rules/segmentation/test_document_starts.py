@@ -344,3 +344,17 @@ def test_the_bound_of_the_model_is_never_lower_than_the_model():
         features = compare(one, other)
         known = {name: value for name, value in features.items() if name not in ROW_FEATURES}
         assert bound.probability(known) >= model.probability(features)
+
+
+def test_the_spaces_of_a_letter_at_its_middle_are_no_gutter():
+    sentence = (
+        f"{'until final approval by the Research Ethics Board':50} is given in writing to you"
+    )
+    letter = make_page(
+        "Research Ethics Office",
+        f"{'From:':52}Dr. Templeman, Research Ethics Board",
+        f"{'Subject:':52}Modifications required before approval",
+        "Dear Dr. Boudreau,",
+        *[sentence] * 20,
+    )
+    assert split_shared_sheet(letter) == ()
