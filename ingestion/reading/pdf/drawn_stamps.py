@@ -55,8 +55,8 @@ MAX_IMAGE_PIXELS = 4_000_000  # of an image that may show a stamp
 MAX_BACKGROUND_BYTES, MAX_IMAGE_BYTES = 0.02, 0.4
 MIN_PHOTOGRAPH_PIXELS = 60_000
 MAX_SIDE_PIXELS = 400  # of a candidate that is rendered; 380 find as many stamps as 560
-# An image with more pixels takes long to render, so a coarse raster has to show parts first if it
-# is over print, as backgrounds without any are.
+# An image with more pixels takes long to render. Over print, it may be a background without any
+# letters, so a coarse raster has to show parts first. Nearly all other images have parts.
 MAX_QUICK_PIXELS, COARSE_SIDE_PIXELS = 200_000, 280
 MIN_DPI, MAX_DPI = 40.0, 200.0
 BORDER_POINTS = 3.0  # around a candidate that is rendered
