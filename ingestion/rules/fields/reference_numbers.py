@@ -120,6 +120,11 @@ class ReferenceNumber:
     rank: int
 
 
+def is_house_number(number: str, text: str, end: int) -> bool:
+    """Return whether a street follows a number that ends at this place of a text."""
+    return number.isdigit() and bool(_STREET_BEHIND.match(text, end))
+
+
 def find_references(text: str) -> Iterator[ReferenceNumber]:
     """Yield the numbers of a text that may name a study, in order."""
     taken = [(each.start, each.end) for each in find_dates(text, short_years=True)]
@@ -137,7 +142,7 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
             continue
         is_of_law = _LAW.fullmatch(number) and _OF_LAW.search(text, max(0, start - _MAX_LAW), start)
         is_of_submission = _FOR_STUDY.match(text, end)
-        if is_of_law or is_of_submission or (number.isdigit() and _STREET_BEHIND.match(text, end)):
+        if is_of_law or is_of_submission or is_house_number(number, text, end):
             continue
         rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)

@@ -16,6 +16,7 @@ from ingestion.rules.fields import geometry, table_columns, text_readings
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.reference_numbers import is_house_number
 from ingestion.rules.fields.searches.found_values import RANK_OF_SENTENCES, FoundValue, add_found
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine, ValueAbove, find_value_above
@@ -123,7 +124,7 @@ def _beside_or_below(
     for run, is_certain_place in _places_at(document, page, caption, spec):
         words = _first_cell(run) if spec.kind in _CELL_KINDS else run
         value = value_at_start(page, words, spec, month_first=document.month_first)
-        if value and not document.is_printed(spec, value):
+        if value and not document.is_printed(spec, value) and not _is_house_number(value, words):
             ways = {Way.PLACE}
             if _is_one_of_column(document.lines_of(page), page, caption, spec):
                 return FoundValue(value, frozenset(ways), RANK_OF_SENTENCES)
@@ -131,6 +132,13 @@ def _beside_or_below(
                 ways.add(Way.ALIGNED)
             return FoundValue(value, frozenset(ways), rank)
     return None
+
+
+def _is_house_number(value: FieldValue, words: Sequence[Word]) -> bool:
+    """Return whether a value is the number of a house, as in the line below "Example Centre"."""
+    number, text = value.value, " ".join(word.text for word in words)
+    start = text.find(number)
+    return start >= 0 and is_house_number(number, text, start + len(number))
 
 
 def _is_one_of_column(

@@ -50,6 +50,13 @@ def test_a_row_of_captions_belongs_to_the_row_of_values_above_it():
     assert values["expiry_date"].day == date(2024, 6, 30)
 
 
+def test_the_number_of_a_house_is_no_site_number():
+    address = ["Lakehurst Sciences Centre", "1555 Shoreline Drive, Room C8-19"]
+    assert "site_number" not in read("irb-approval", *address)
+    values = read("irb-approval", *address, "", "Site number: 1001")
+    assert values["site_number"].value == "1001"
+
+
 @pytest.mark.parametrize(
     "head",
     ["Previous            Current", "Current             Renewed", "Old                 New"],
