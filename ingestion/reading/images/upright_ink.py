@@ -1,21 +1,18 @@
 """Turns ink that may be the words of a stamp upright, without its frame, in the size for OCR."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import inf
-from operator import contains
 from statistics import median
-from typing import NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from ingestion.reading.stamp_words import STAMP_PHRASES
-
 from .binarise import WHITE, IntArray, Mask, find_percentile, label_components
 from .render import GreyArray
+from .stamp_letters import may_have_word_of_stamp
 
 MIN_CONTRAST = 8  # of 255, between the ink and its paper; the palest watermarks have 15
 MIN_INK_PIXELS = 60
@@ -38,35 +35,8 @@ MAX_HEIGHT_IN_LETTERS = 8  # of a stamp of several lines; a seal and a picture a
 LETTER_PIXELS = 36  # height of a letter for OCR
 MIN_SCALE, MAX_SCALE = 0.3, 4.0
 BORDER_PIXELS = 24  # of paper around the letters
-WORD_GAPS = (0.25, 0.45)  # between the words of a line, in heights of a letter: in narrow fonts
-MIN_HOLE_SHARE = 0.015  # of a letter's box; smaller holes are noise
 
 FloatArray = NDArray[np.float64]
-
-# The kinds of letters with holes. In all fonts, the hole of O and D is high and in the middle of
-# the letter, that of P and R is in its upper half, and that of A is between them.
-_KINDS = {"A": "A", "D": "O", "O": "O", "P": "P", "R": "P", "B": "B"}
-_ROUND_CENTRES, _MIN_ROUND_HEIGHT = (0.43, 0.57), 0.45  # of a hole, in heights of the letter
-_POINTED_CENTRES, _MAX_POINTED_HEIGHT = (0.3, 0.52), 0.75
-_MAX_UPPER_CENTRE = 0.42
-_NO_HOLE = "-"
-# For each phrase of a stamp and each long word of one, the kinds of its letters ("DRAFT": "OPA--").
-# A word without holes, as "null", would be found in nearly every logo.
-_WORD_KINDS = frozenset(
-    kinds
-    for phrase in STAMP_PHRASES
-    for word in (phrase.replace(" ", ""), *phrase.split())
-    for kinds in ("".join(_KINDS.get(letter, _NO_HOLE) for letter in word.upper()),)
-    if len(word) >= 4 and set(kinds) != {_NO_HOLE}
-)
-
-
-class _Letter(NamedTuple):
-    """The kinds that a letter may have by its holes, and its edges in usual heights of a letter."""
-
-    kinds: str
-    left: float
-    right: float
 
 
 class UprightInk:
@@ -116,7 +86,7 @@ class UprightInk:
     @cached_property
     def has_word_of_stamp(self) -> bool:
         """Return whether the letters may be those of a word of stamps by their holes."""
-        return any(map(_has_word_of_stamp, _letters_of_lines(self._ink, self._letters)))
+        return may_have_word_of_stamp(self._ink, int(self._letters[:, cv2.CC_STAT_HEIGHT].min()))
 
     def may_be_stamp(self, *, is_over_print: bool) -> bool:
         """Return whether the ink looks like the words of a stamp, which OCR has to confirm.
@@ -332,78 +302,3 @@ def _heights_by_line(letters: np.ndarray) -> list[list[int]]:
             bottom = middle + height / 2
         lines[-1].append(height)
     return lines
-
-
-def _letters_of_lines(ink: Mask, letters: np.ndarray) -> Iterator[list[_Letter]]:
-    """Yield the letters of each line from left to right."""
-    contours, hierarchy = cv2.findContours(ink, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
-    if hierarchy is None:
-        return
-    parents = hierarchy[0][:, 3]
-    outer = {
-        index: cv2.boundingRect(contours[index]) for index in np.flatnonzero(parents < 0).tolist()
-    }
-    holes: dict[int, list[tuple[float, float]]] = {index: [] for index in outer}
-    for index in np.flatnonzero(parents >= 0).tolist():
-        _, top, width, height = outer[parents[index]]
-        if cv2.contourArea(contours[index]) >= MIN_HOLE_SHARE * width * height:
-            _, start, _, length = cv2.boundingRect(contours[index])
-            centre = (start + length / 2 - top) / height
-            holes[parents[index]].append((centre, length / height))
-    lowest = min(letters[:, cv2.CC_STAT_HEIGHT])
-    boxes = sorted((box[1] + box[3] / 2, index) for index, box in outer.items() if box[3] >= lowest)
-    line: list[int] = []
-    for level, index in boxes:
-        if line and level > outer[line[0]][1] + outer[line[0]][3]:
-            yield _line_of(line, outer, holes)
-            line = []
-        line.append(index)
-    if line:
-        yield _line_of(line, outer, holes)
-
-
-def _line_of(
-    line: Sequence[int],
-    boxes: dict[int, Sequence[int]],
-    holes: dict[int, list[tuple[float, float]]],
-) -> list[_Letter]:
-    usual = float(np.median([boxes[index][3] for index in line]))
-    ordered = sorted((boxes[index][0], boxes[index][2], index) for index in line)
-    return [
-        _Letter(_kinds_of(holes[index]), left / usual, (left + width) / usual)
-        for left, width, index in ordered
-    ]
-
-
-def _kinds_of(holes: Sequence[tuple[float, float]]) -> str:
-    """Return the kinds that a letter may have whose holes have these centres and heights."""
-    if len(holes) != 1:
-        return {0: _NO_HOLE, 2: "B"}.get(len(holes), "")
-    ((centre, height),) = holes
-    is_round = _ROUND_CENTRES[0] <= centre <= _ROUND_CENTRES[1] and height >= _MIN_ROUND_HEIGHT
-    is_pointed = (
-        _POINTED_CENTRES[0] <= centre <= _POINTED_CENTRES[1] and height <= _MAX_POINTED_HEIGHT
-    )
-    return "O" * is_round + "A" * is_pointed + "P" * (centre <= _MAX_UPPER_CENTRE)
-
-
-def _has_word_of_stamp(line: Sequence[_Letter]) -> bool:
-    """Return whether a word of a line, or the whole line, may be a word of stamps by its holes."""
-    return any(_may_be_word(word) for gap in (*WORD_GAPS, inf) for word in _split(line, gap))
-
-
-def _may_be_word(word: Sequence[str]) -> bool:
-    """Return whether letters that may have these kinds may be a word of stamps."""
-    return any(len(kinds) == len(word) and all(map(contains, word, kinds)) for kinds in _WORD_KINDS)
-
-
-def _split(line: Sequence[_Letter], min_gap: float) -> list[list[str]]:
-    """Return the kinds of the letters of each word of a line."""
-    words: list[list[str]] = [[]]
-    right = line[0].left
-    for kinds, start, end in line:
-        if start - right > min_gap:
-            words.append([])
-        words[-1].append(kinds)
-        right = max(right, end)
-    return words

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from datetime import date
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 
 from ingestion.reading.images.upright_ink import turn_upright
 from ingestion.reading.ocr.engines import OcrWord, SegmentationMode
@@ -283,6 +285,37 @@ def test_a_line_with_small_letters_is_no_stamp(height, is_possible):
     upright = turn_upright(ink)
     assert upright.letters == 8
     assert upright.may_be_stamp(is_over_print=True) == is_possible
+
+
+def draw_words(words, *, overlap=0):
+    """Return the ink of words in large letters, of which R and A touch each other by `overlap`."""
+    image, font, left = Image.new("L", (2_000, 120)), ImageFont.load_default(80), 20.0
+    for before, letter in pairwise(" " + words):
+        left -= overlap if before + letter == "RA" else 0
+        ImageDraw.Draw(image).text((left, 10), letter, fill=255, font=font)
+        left += font.getlength(letter) + 4
+    return np.asarray(np.asarray(image) > 127, np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("words", "overlap", "may_be_word"),
+    [
+        ("VOID", 0, True),
+        ("CERTIFIED TRUE COPY", 0, True),
+        ("DRAFT", 0, True),
+        ("DRAFT", 8, True),
+        ("UNIVERSITY OF CAPE COAST", 0, False),  # A is where "COPY" has O
+        ("NAGA CITY", 0, False),
+        ("VOTE", 0, False),
+    ],
+)
+def test_a_word_of_stamps_is_told_from_others_by_the_holes_of_its_letters(
+    words, overlap, may_be_word
+):
+    upright = turn_upright(draw_words(words, overlap=overlap))
+    joined = 1 if overlap else 0
+    assert upright.letters == len(words.replace(" ", "")) - joined
+    assert upright.has_word_of_stamp == may_be_word
 
 
 @pytest.mark.parametrize(("first_word", "second_word"), [("MERCY", None), ("ME", "DRAFT")])
