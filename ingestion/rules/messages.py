@@ -1184,8 +1184,9 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (_("We use a value only if two independent readings agree on it."),),
         (
-            _("Upload a copy on which the {field} is clear, if you have one."),
-            _("Upload a clearer copy, if you have one."),
+            _("Do nothing if the {field} is {read}. QA confirms it."),
+            _("Do nothing, or upload a copy on which the {field} is clear. QA decides."),
+            _("Do nothing, or upload a clearer copy. QA decides."),
         ),
         (
             _("Look at the document. Is the {field} {first_date} or {second_date}?"),
