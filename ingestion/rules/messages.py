@@ -1209,8 +1209,14 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("We could not find {what} with certainty."),
             _("We could not read all of this {type} with certainty."),
         ),
-        (_("We do not decide on the basis of words that we may have misread."),),
-        (_("Upload a sharper scan at 300 dpi if you have one."),),
+        (
+            _("A document may have {unseen} at a place where we do not expect it."),
+            _("We do not decide on the basis of words that we may have misread."),
+        ),
+        (
+            _("Do nothing if the document has {unseen}. If not, upload the signed document."),
+            _("Upload a sharper scan at 300 dpi if you have one."),
+        ),
         (
             page_wording("Look at {what} on page {page}.", "Look at {what} on pages {pages}."),
             page_wording("Look at page {page}.", "Look at pages {pages}."),

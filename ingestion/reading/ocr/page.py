@@ -95,7 +95,7 @@ def read_page_image(  # noqa: PLR0913 - the page, and the engines that read it
             page_map=variant.make_page_map(),
             error=str(error),
         )
-    best = read_uncorrected(best, raster, page, engine, budget).upright().in_rows()
+    best = read_uncorrected(best, raster, page, tone, engine, budget).upright().in_rows()
     if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
     best = doubt_diacritics(read_below_stamps(best, engine, budget), raster)

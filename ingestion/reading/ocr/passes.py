@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ingestion.reading.images.binarise import flatten_background
 from ingestion.reading.images.coverage import find_letters, measure_uncovered_share
 from ingestion.reading.images.normalise.picture import darken_faint_print, level_lines
+from ingestion.reading.images.normalise.tone import Tone, normalise_tone
 from ingestion.reading.images.normalise.variants import PageVariant
 from ingestion.reading.images.quality import is_degraded
 from ingestion.reading.images.render import GreyArray, PageRaster
@@ -30,7 +32,7 @@ from .engines import (
 )
 from .letter_shapes import omits_diacritics
 from .page_language import FoundLanguage, LanguageEngines
-from .print_size import has_small_print, read_print
+from .print_size import has_small_print, is_reduced, read_print
 from .row_order import order_rows
 from .second_engine.combine import combine_pages
 from .stamped_print import read_stamped_print
@@ -150,14 +152,7 @@ class PagePasses:
 
     def read(self) -> OcrPass:
         """Return the best of all passes. Raises OcrFailed if the first pass fails."""
-        try:
-            first = _run_pass(
-                self._variant, self.engine, self._budget.seconds * FIRST_PASS_TIME_SHARE
-            )
-        except OcrTimeout:
-            low = self._variant.at_low_resolution()
-            seconds = self._budget.seconds * (1 - FIRST_PASS_TIME_SHARE)
-            first = _run_pass(low, self.engine, seconds, may_resize=False)
+        first = self._read_first()
         passes = [first]
         if self._languages:
             self.found = self._languages.identify(first.words)
@@ -172,6 +167,27 @@ class PagePasses:
                 break  # the results of the passes before remain
         best = _best_of(passes)
         return self._read_in_its_language(best, self._languages) if self._languages else best
+
+    def _read_first(self) -> OcrPass:
+        """Return the pass of the page in the expected language. Raises OcrFailed.
+
+        If a page is read badly at a lower resolution, it is read at its own one too.
+        """
+        try:
+            first = _run_pass(
+                self._variant, self.engine, self._budget.seconds * FIRST_PASS_TIME_SHARE
+            )
+        except OcrTimeout:
+            low = self._variant.at_low_resolution()
+            seconds = self._budget.seconds * (1 - FIRST_PASS_TIME_SHARE)
+            return _run_pass(low, self.engine, seconds, may_resize=False)
+        if first.is_good or not is_reduced(self._variant):
+            return first
+        try:
+            whole = _run_pass(self._variant, self.engine, self._budget.remaining, may_resize=False)
+        except OcrFailed:
+            return first
+        return _best_of((first, whole))
 
     def identify_again(self, words: Sequence[OcrWord]) -> None:
         """Tell Japanese from Chinese by the words of the second engine.
@@ -272,17 +288,25 @@ def _run_pass(
 
 
 def read_uncorrected(
-    best: OcrPass, raster: PageRaster, page: PageReading, engine: Engine, budget: TimeBudget
+    best: OcrPass,
+    raster: PageRaster,
+    page: PageReading,
+    tone: Tone,
+    engine: Engine,
+    budget: TimeBudget,
 ) -> OcrPass:
     """Return a pass of the page as it was scanned, if more of it is read than of the corrected one.
 
     It is tried only if the corrected page was read badly. So no correction makes a page worse than
-    the engine alone reads it.
+    the engine alone reads it. The ink of the page is analysed in its corrected `tone`, because a
+    faint signature would be taken for paper.
     """
     if best.is_good or best.variant.page.corrections == page.corrections:
         return best
+    flat = flatten_background(normalise_tone(raster, tone)) if tone.corrections else None
+    variant = PageVariant.of(raster, page, flat=flat)
     try:
-        plain = _run_pass(PageVariant.of(raster, page), engine, budget.remaining, may_resize=False)
+        plain = _run_pass(variant, engine, budget.remaining, may_resize=False)
     except OcrFailed:
         return best
     is_better = plain.certain_characters > MIN_GAIN * best.certain_characters

@@ -32,6 +32,7 @@ ENLARGED_DPI, MAX_ENLARGEMENT = 400, 2.0
 # Height in pixels at which Tesseract reads low letters as well as at a higher resolution.
 LOW_LETTER_PIXELS = 14
 MIN_READING_DPI = 200
+NOT_REDUCED = {CorrectionKind.ENLARGED, CorrectionKind.CONTRAST}
 MAX_REDUCTION = 0.85  # of the resolution of a scan; less than that saves little time
 MAX_ENLARGED_PIXELS = 25_000_000
 # Of the width or height of a sheet: a white band across its middle, between the pages on it.
@@ -60,11 +61,18 @@ def read_print(variant: PageVariant, engine: Engine, seconds: float) -> list[Ocr
     return [_moved(word, factor) for word in words] if factor > 1 else words
 
 
+def is_reduced(variant: PageVariant) -> bool:
+    """Return whether `read_print` reads a page at a lower resolution than its own."""
+    return not has_small_print(variant) and _choose_dpi(variant) < variant.raster.dpi
+
+
 def _choose_dpi(variant: PageVariant) -> float:
-    """Return the resolution at which a page is read: its own one, or a far lower one."""
+    """Return the resolution at which a page is read: its own one, or a far lower one.
+
+    The letters of a faint page lose too much at a lower resolution.
+    """
     dpi, height = variant.raster.dpi, measure_low_letters(find_letters(variant.flat))
-    is_enlarged = any(each.kind is CorrectionKind.ENLARGED for each in variant.page.corrections)
-    if is_enlarged or not height:
+    if not height or any(each.kind in NOT_REDUCED for each in variant.page.corrections):
         return dpi
     needed = max(LOW_LETTER_PIXELS / height * ANALYSIS_DPI, MIN_READING_DPI)
     return needed if needed < MAX_REDUCTION * dpi else dpi

@@ -105,7 +105,8 @@ def check_signature(case: CheckInput) -> Iterator[RuleFinding]:
         signature.state is SignatureState.EMPTY
         and ((signature.area is None and rule.is_letter) or case.kind.language != ENGLISH)
     ):
-        yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": _("the signature")})
+        unseen = _("the signature")
+        yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": unseen, "unseen": unseen})
     elif signature.state is SignatureState.EMPTY:
         facts = {"role": rule.role, "section": rule.section, **make_page_facts(signature.page)}
         yield RuleFinding("SIGNATURE_MISSING", signature.page, facts)

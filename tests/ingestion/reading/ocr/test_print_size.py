@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,27 @@ def test_a_page_is_read_at_the_resolution_that_its_letters_need(scanned, read_at
     read_page_image(raster, page, engine, 30.0)
     (read,) = engine.read
     assert read == (read_at, pytest.approx(raster.grey.shape[1] * read_at / scanned, abs=3))
+
+
+def test_a_faint_page_is_read_at_its_own_resolution():
+    dark = np.asarray(render(make_pdf(), dpi=300))
+    page, raster = page_of(255 - (255 - dark) // 5, 300)
+    engine = ListingEngine()
+    read_page_image(raster, page, engine, 30.0)
+    assert [dpi for dpi, _ in engine.read] == [300]
+
+
+def test_a_page_that_is_read_badly_at_a_lower_resolution_is_read_at_its_own():
+    class EngineForLargeImages(ListingEngine):
+        def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
+            words = super().recognise(grey, dpi, seconds, mode)
+            return words if dpi == 300 else [replace(word, confidence=40.0) for word in words]
+
+    page, raster = page_of(render(make_pdf(), dpi=300), 300)
+    engine = EngineForLargeImages()
+    read = read_page_image(raster, page, engine, 30.0)
+    assert [dpi for dpi, _ in engine.read] == [200, 300]
+    assert read.text.splitlines()[:3] == list(LINES[:3])
 
 
 def test_words_that_were_read_at_a_lower_resolution_are_at_their_places():

@@ -433,6 +433,17 @@ def test_a_page_that_its_corrections_made_unreadable_is_read_as_it_was_scanned(s
     assert (found.corrections, found.text.splitlines()[:3]) == ((), list(LINES[:3]))
 
 
+def test_a_faint_signature_is_found_on_a_page_that_is_read_as_it_was_scanned():
+    dark = np.asarray(render(make_pdf(signed=True)))
+    raster = PageRaster(np.asarray(255 - (255 - dark) // 5, np.uint8), 200)
+    page = PageReading(1, raster.width, raster.height, "", TextSource.NATIVE)
+    corrected = read_page_image(raster, page, get_engine("auto", "eng"), 300.0)
+    found = read_page_image(raster, page, OriginalsOnlyEngine(raster.grey), 300.0)
+    assert corrected.corrections
+    assert (found.corrections, found.text.splitlines()[:3]) == ((), list(LINES[:3]))
+    assert [mark for mark in found.marks if mark.intersects(corrected.marks[-1])]
+
+
 @pytest.mark.slow
 def test_a_page_is_read_as_well_on_a_busy_host_as_on_an_idle_one(tmp_path):
     path = save(tmp_path, make_scan(render(make_pdf(), dpi=300), dpi=300))
