@@ -40,7 +40,7 @@ _DOCUMENT_FACTS = frozenset({"document", "documents"})
 MAX_DOCUMENTS_NAMED = 12  # documents that a sentence lists
 # Facts that may be phrases with other facts in braces, as in "the struck-out entry in {box}". The
 # first may be part of the last.
-_PHRASE_FACTS = ("box", "choice", "weakness", "what")
+_PHRASE_FACTS = ("box", "choice", "unseen", "weakness", "what")
 # Facts that are words of the product: a rule marks them for translation, or they are names of
 # `types.toml`. All other facts are data, such as names and what stands on the page, and are never
 # translated.

@@ -1210,11 +1210,11 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("We could not read all of this {type} with certainty."),
         ),
         (
-            _("A document may have {unseen} at a place where we do not expect it."),
+            _("A document may have {unseen} where we do not look for it."),
             _("We do not decide on the basis of words that we may have misread."),
         ),
         (
-            _("Do nothing if the document has {unseen}. If not, upload the signed document."),
+            _("Do nothing if {unseen} is on the document. If not, upload the signed document."),
             _("Upload a sharper scan at 300 dpi if you have one."),
         ),
         (

@@ -376,6 +376,15 @@ def test_a_sentence_that_names_no_page_is_followed_by_the_pages_of_its_findings(
     assert format_grouped_sentences("SITE_MISMATCH", found).what == f"{result} See pages 2, 5."
 
 
+def test_a_site_need_not_scan_again_because_of_a_signature_or_a_value_that_qa_confirms():
+    signature = {"what": "the signature", "unseen": "the signature"}
+    value = {"field": "approval date", "read": "2026-05-03"}
+    assert format_sentences("OCR_LOW_CONFIDENCE", signature).do == (
+        "Do nothing if the signature is on the document. If not, upload the signed document."
+    )
+    assert format_sentences("VALUE_IN_DOUBT", value).do.startswith("Do nothing if the approval")
+
+
 def test_findings_with_different_facts_are_not_merged():
     found = [
         RuleFinding("SCHEMA_MISMATCH", 1, {"box": f"box {box}", "field": field, "page": 1})
