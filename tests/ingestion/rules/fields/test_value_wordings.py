@@ -702,6 +702,38 @@ def test_the_date_of_a_version_in_a_table_is_not_the_number_of_the_study():
     assert "protocol_number" not in values
 
 
+TWO_PANELS = "IRB registration: Panel A IRB00044411, Panel B IRB00044412"
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_sure", "number"),
+    [
+        (["Reviewed by Panel B.", TWO_PANELS], True, "IRB00044412"),
+        ([TWO_PANELS, "", "The study was reviewed by Panel A."], True, "IRB00044411"),
+        (
+            ["From: IRB #2", "IRB #1 (IRB00044411), IRB #2 (IRB00044412)"],
+            True,
+            "IRB00044412",
+        ),
+        (
+            ["Committee 1, registration no. IRB00044411", "", "Panel B", "IRB00044412"],
+            False,
+            "IRB00044411",
+        ),
+        (["Panel A sends it to Panel B.", TWO_PANELS], False, "IRB00044411"),
+        (["The study is approved.", TWO_PANELS], False, "IRB00044411"),
+        (["The study IRB00044413 is approved.", "IRB00044411", "", "IRB00044413"], False, ""),
+        (["IRB00044411", "", "Registered as IRB 00044411"], True, "IRB00044411"),
+    ],
+)
+def test_one_of_several_registrations_is_without_doubt_if_the_text_names_its_panel(
+    lines, is_sure, number
+):
+    value = read("irb-approval", "Northfield University", "", *lines)["irb_registration"]
+    assert value.is_sure is is_sure
+    assert value.value.startswith(number)
+
+
 @pytest.mark.parametrize("number", ["ECR/555/Inst/TN/2014/RR-20", "EC00555", "NHREC/12/03/2015B"])
 def test_the_numbers_of_national_registers_are_those_of_the_committee(number):
     values = read("irb-approval", *HEAD, f"Registered, no. {number}", "The study is approved.")
