@@ -392,6 +392,22 @@ def test_a_reference_alone_in_the_head_of_a_letter_is_proposed():
     assert values["protocol_number"].value == "IHEC-I/0812/21"
 
 
+@pytest.mark.parametrize("caption", ["License number", "Licence no.", "License"])
+def test_a_number_in_a_table_of_other_persons_is_not_that_of_the_record(caption):
+    value = read(
+        "medical-licence",
+        "State Board of Medicine",
+        "License verification",
+        "",
+        "Name                   Iduna Falkenrath",
+        f"{caption}:           MD44821",
+        "",
+        "Assistants             License        Relation",
+        "Bram Oyelaran          PA9077          Supervised",
+    )["licence_number"]
+    assert value.value == "MD44821"
+
+
 def test_the_version_of_the_protocol_is_read_in_a_table_of_documents():
     values = read(
         "irb-approval",
