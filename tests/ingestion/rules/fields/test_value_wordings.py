@@ -718,6 +718,62 @@ def test_the_date_of_a_version_in_a_table_is_not_the_number_of_the_study():
     assert "protocol_number" not in values
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        # Behind the sign of a register of letters
+        ("Prot. n. 0044871/2021", "0044871/2021"),
+        ("Prot. No. 771-CE", "771-CE"),
+        ("Prot. 2210/2019 of 3 May 2019", "2210/2019"),
+        ("having regard to Law n. 675/1996", None),
+        ("under Regulation (EU) n. 536/2014", None),
+        # Behind the acronym of a committee that is a part of the number
+        ("Decision on the ethics application SEK-KW 2021-17", "SEK-KW 2021-17"),
+        ("CONSENT (file HW-REB 20114)", "HW-REB 20114"),
+        ("Opinion on the dossier CE-LET 2022-104.", "CE-LET 2022-104"),
+        ("In the application ERASMUS 2023 you ask for it.", None),
+        # Between the parts of a subject
+        ("Re: Ethics Notification - 4000017731 - Talking to machines", "4000017731"),
+        ("Subject: Low-risk project \u2013 20417 \u2013 Talking to machines", "20417"),
+        ("RE: Ethics application - 40917", "40917"),
+        ("Re: Ethics approval - 2019 - Talking to machines", None),
+        ("Re: Grant proposal - 100500 - Talking to machines", None),
+        ("Re: Ethics approval - 4000 participants", None),
+        # With the surnames of the researchers
+        ("Re: LS-21-08-OSullivan-Brandt: Talking to machines", "LS-21-08-OSullivan-Brandt"),
+        ("Our reference: REC-2020-114-Brandt", "REC-2020-114-Brandt"),
+        ("Study: COVID-19-Related worries", None),
+        # Telephones and registers
+        ("No. NUMH/EC/2021-22/0318\nE-mail: ec@num.example Ph: 0444-2655501",
+         "NUMH/EC/2021-22/0318"),
+        ("Office: 0444-2655501", None),
+        ("Ph: 265550", None),
+        ("WhatsApp no. 944826555", None),
+        ("Ph.D. thesis, ref. 2021/033", "2021/033"),
+        ("No. NUMH/EC/2021-22/0318\nTrial registry submission (draft)    REF/2021/11/044512",
+         "NUMH/EC/2021-22/0318"),
+        ("DHR registration EC/NEW/INST/2020/4449", None),
+    ],
+)  # fmt: skip
+def test_references_are_read_in_the_forms_of_many_institutions(text, number):
+    value = read("irb-approval", "Northfield University", "", *text.split("\n"))
+    assert (value["protocol_number"].value if number else value.get("protocol_number")) == number
+
+
+@pytest.mark.parametrize("line", ["- Protocol NTB-771", "3. Protocol NTB-771", "- Study NTB-771"])
+def test_a_number_in_a_list_of_documents_is_not_that_of_the_study(line):
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "STUDY ID: STU00044871",
+        "",
+        "Documents approved:",
+        "- Consent form, clean.pdf",
+        f"{line}, 10/09/2018",
+    )
+    assert values["protocol_number"].value == "STU00044871"
+
+
 TWO_PANELS = "IRB registration: Panel A IRB00044411, Panel B IRB00044412"
 
 
