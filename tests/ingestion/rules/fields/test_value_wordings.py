@@ -774,6 +774,21 @@ def test_a_number_in_a_list_of_documents_is_not_that_of_the_study(line):
     assert values["protocol_number"].value == "STU00044871"
 
 
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("Amendment             A02", "A02"),
+        ("Amendment ID:         A-014", "A-014"),
+        ("Amendment             AMD 3", "AMD 3"),
+        ("Amendment             A4 posters", None),
+    ],
+)
+def test_the_number_of_an_amendment_may_begin_with_letters(line, number):
+    values = read("irb-amendment-approval", *HEAD, line, "", "The amendment is approved.")
+    value = values.get("amendment_number")
+    assert (value.value if value else None) == number
+
+
 TWO_PANELS = "IRB registration: Panel A IRB00044411, Panel B IRB00044412"
 
 
