@@ -10,6 +10,7 @@ from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry, text_readings
 from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.date_words import DateRole
 from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.reference_numbers import find_numbers
 from ingestion.rules.fields.searches.found_values import (
@@ -18,7 +19,13 @@ from ingestion.rules.fields.searches.found_values import (
     FoundValue,
 )
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
-from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue, pattern_of, value_of_line
+from ingestion.rules.fields.values import (
+    SCAN_SOURCES,
+    FieldValue,
+    find_date,
+    pattern_of,
+    value_of_line,
+)
 
 _NUMBER_OF_DOCUMENT = re.compile(
     r"(?i)(?:no\.?|number|serial no\.?|\#|id(?=\s*:))[ :.]*"
@@ -51,6 +58,14 @@ _VERSION = re.compile(
     r"(?i)(?<![\w.])v(?:er(?:sion|\.)?|\.)?\s?(?:no\.?|number|\#|:)?\s?(?P<number>\d{1,2}(?:\.\d{1,3}){0,3})"
     r"(?![\w/-]|\.\d|\s(?:de\s)?[^\W\d_]{3,12}\.?,?\s(?:de\s)?(?:19|20)\d\d)"
 )
+# Words such as "I have read the information sheet (version 2 of 3 May 2021)".
+_READ_VERSION = re.compile(
+    r"(?i)\bhave\sread\b[^.;]{0,60}?\b(?:information|consent|sheet|form|leaflet|letter)"
+    r"(?:\s(?:sheet|form|leaflet|letter|above|for\s\w+))*[\s,(\[-]{1,3}"
+    r"(?P<edition>(?:version|v\.?\s?\d|dated?)\b(?:[^.]|\.(?=\d)){0,50})"
+)
+_MIN_INFORMATION = 600  # characters of an information for participants
+_INFORMATION = re.compile(r"(?i)\b(?:information|invit(?:ed|ation))\b")
 _MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
 _MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
 
@@ -205,3 +220,30 @@ def search_versions(document: SearchedDocument, spec: FieldSpec) -> Iterator[Fou
                 continue
             value = text_readings.value_of_text(page, spec, match["number"])
             yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_ROLES)
+
+
+def search_read_versions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the version, or its date, of the information that a participant states to have read.
+
+    It is that of the document if the information stands before the statement. Otherwise it is that
+    of another document.
+    """
+    is_of_version = spec.is_version or DateRole.VERSION in spec.roles[:1]
+    text_before = ""
+    for page in document.reading.pages if is_of_version and spec.not_near else ():
+        is_in_page = spec.not_near in page.text
+        for match in _READ_VERSION.finditer(page.text) if is_in_page else ():
+            information = text_before + page.text[: match.start()]
+            if len(information) < _MIN_INFORMATION or not _INFORMATION.search(information):
+                continue
+            edition = match["edition"]
+            value = None
+            if spec.is_version:
+                if number := _VERSION.search(edition):
+                    value = text_readings.value_of_text(page, spec, number["number"])
+            elif span := next(geometry.find_phrase(page, edition), None):
+                words = page.words[span.start : span.end]
+                value = find_date(spec.name, page, words, month_first=document.month_first)
+            if value:
+                yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_GENERAL_NAMES)
+        text_before += page.text

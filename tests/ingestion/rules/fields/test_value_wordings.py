@@ -774,6 +774,48 @@ def test_a_number_in_a_list_of_documents_is_not_that_of_the_study(line):
     assert values["protocol_number"].value == "STU00044871"
 
 
+INFORMATION = ["Information for participants", *["You will press a key at each sound."] * 20, ""]
+
+
+@pytest.mark.parametrize(
+    ("statement", "version", "day"),
+    [
+        ("I have read and understood the information (version 1.4 of 21.11.2018).", "1.4", True),
+        ("I have read this information sheet, v1.4, 21 November 2018.", "1.4", True),
+        ("I have read the leaflet dated 21 November 2018.", None, True),
+        ("I have read the participant information sheet (version 1.4).", "1.4", False),
+        ("I have read the information. The protocol has version 1.4.", None, False),
+        ("I have read the information above and the policy (version 1.4).", None, False),
+    ],
+)
+def test_the_version_of_the_information_is_read_in_the_statement_below_it(statement, version, day):
+    values = read("informed-consent-form", *INFORMATION, statement)
+    assert (values["version"].value if version else values.get("version")) == version
+    found = values.get("version_date")
+    assert (found.day if found else None) == (date(2018, 11, 21) if day else None)
+
+
+def test_the_version_in_the_statement_of_a_form_alone_is_that_of_another_document():
+    statement = "I have read the information sheet (version 1.4 of 21.11.2018)."
+    values = read("informed-consent-form", "CONSENT FORM", "", statement)
+    assert "version" not in values
+    assert "version_date" not in values
+
+
+@pytest.mark.parametrize(
+    ("site", "version"),
+    [
+        ("Local governance version 06/08/2018", "1.4"),
+        ("Site version 6 August 2018", None),
+        ("Site version 2.0", "2.0"),
+    ],
+)
+def test_the_version_of_a_master_is_valid_at_a_site_that_repeats_its_date(site, version):
+    master = "Master Participant Information Sheet/Consent Form 06/08/2018, Version 1.4"
+    values = read("informed-consent-form", *INFORMATION, master, site)
+    assert (values["version"].value if version else values.get("version")) == version
+
+
 @pytest.mark.parametrize(
     ("line", "number"),
     [
