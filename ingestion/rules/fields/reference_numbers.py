@@ -34,7 +34,7 @@ _WITH_LETTER = re.compile(r"\d ?\([a-z]{1,3}\)")  # as in "ABC 4 (k) 03/12/18", 
 _CODE_WITH_DATE = re.compile(r"(?:[A-Z]{2,}[-/]){1,2}\d")  # as in "ABC-HUM-23.09.17"
 _CODE = re.compile(r"(?<![\w./-])(?=[\w./-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
 _SIGN = re.compile(
-    r"(?i)(?:\#|\bn(?:[o\u00ba\u00b0]\b\.?|\.(?=\s))|\bdnr\b\.?|\bcaae\b|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
+    r"(?i)(?:\#|\bn(?:[o\u00ba\u00b0]\b\.?|\.(?=\s|$))|\bdnr\b\.?|\bcaae\b|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
     r"|\bcode\b|:|\bis\b)[\s.:#\u2116(\[]*$"
 )
 _OF_OTHER_REGISTER = re.compile(
@@ -47,7 +47,7 @@ _COMMITTEE = re.compile(
     r"|our|determination|exemption|dossier|dnr|caae|comitato|comit[e\u00e9]|ethik\w*|votum)\b"
 )
 _REGISTER = re.compile(
-    r"(?i)\b(?:iras|clinicaltrials|eudamed|eudract|eu ct|ctis|ctri|portal)\b"
+    r"(?i)\b(?:iras|clinicaltrials|eudamed|eudract|eu ct|ctis|ctri|portal|registry)\b"
 )  # of many institutions
 _REGISTERED_BOARD = re.compile(r"(?:IRB|IORG)\d{8}")  # or a study of some institutions
 _OF_OFFICE = re.compile(r"(?i)^\W*(?:our|your)\s+ref")  # of a letter, and not of a study
@@ -56,7 +56,7 @@ _OF_PLACE = re.compile(r"(?i)^\W*local\b")  # of one site, as "Local project num
 _SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
 _OTHER_THING = re.compile(
     r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|regn?|regd|registration|registered(?: with)?|accredited"
-    r"|assurance|federalwide|(?:tele)?phone|tel|mobile|cell|fax|call|grants?|fund(?:ing|er)?|award|charity|version|page|rooms?|suite|box|category"
+    r"|assurance|federalwide|(?:tele)?phone|tel|ph(?!\W{0,2}d\b)|mob(?:ile)?|cell|fax|call|whatsapp|grants?|fund(?:ing|er)?|award|charity|version|page|rooms?|suite|box|category"
     r"|categories|policy|students?|staff|employee|cfr|omb|form|nct\d*|ind|ide|zip|tax|vat|street"
     r"|road|avenue|floor|building|sections?|appendix|part|chapter|article|act|item|step|visit|day"
     r"|weeks?|months?|years?|hours?|minutes|participants?|subjects|people|patients|total|site"
@@ -70,13 +70,18 @@ _LAST_WORD = re.compile(
 )
 # The bare word of a caption behind three others in its line, or behind a sign of a list.
 _BARE_WORD = re.compile(
-    r"(?i)(?:[;,]|(?<!\S)\S+(?:[^\S\n]+\S+){2})[^\S\n]+(?<!\bsponsor\s)(?<!\bsponsor's\s)(?:protocol|trial|study)\s$"
+    r"(?i)(?:(?:[;,]|(?<!\S)\S+(?:[^\S\n]+\S+){2})[^\S\n]+(?<!\bsponsor\s)(?<!\bsponsor's\s)"
+    r"|(?m:^)[^\S\n]*(?:[\u2022\u25aa\u25cf\u2023\u2013*-]|\(?[a-z\d]{1,2}[.)])[^\S\n]+"
+    r"(?:(?:the|study|clinical|final)\s)?)(?:protocol|trial|study)\s$"
 )
 _REFER_TO = re.compile(r"(?i)(?:\band )?\brefer(?:ring)? to\b")
-_LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
+_LAST_RECORD = re.compile(
+    r"(?i)\b(?:record|reference|ref|prot|approval|clearance|determination)\W*$"
+)
 _PREFIX = re.compile(
     r"(?:[:#.] ?|\b(?:[Cc]ommittee|[Bb]oard|[Pp]anel),?\s"
-    r"|\b(?i:numbers?|no|d?nr|ref(?:erence)?|id|code)\b\.?\s)"
+    r"|\b(?i:numbers?|no|d?nr|ref(?:erence)?|id|code)\b\.?\s"
+    r"|\b(?i:application|file|dossier|protocol)\s)"
     r"(?P<prefix>(?:(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])|(?:[A-Z]\.){2,7})[ /-])$"
     r"|(?:[:#.]|\b(?i:application|project|protocol|ref(?:erence)?|study))\s"
     r"(?P<mixed>(?=\w*[a-z])[A-Z][A-Za-z]{0,4}[A-Z][A-Za-z]{0,4}(?:-[A-Z]{2,6})? )$"
@@ -87,11 +92,16 @@ _IN_NUMBER = re.compile(
 )
 # The number of a law, as in "Resolution CNS No. 466/2012".
 _OF_LAW = re.compile(
-    r"(?i)\b(?:resolutions?|resolu\u00e7\u00e3o|directives?|decrees?|ordinances?|laws?)\b"
+    r"(?i)\b(?:resolutions?|resolu\u00e7\u00e3o|directives?|regulations?|decrees?|ordinances?|laws?)\b"
     r"(?:\W+[^\W\d]+){0,3}\W*$"
 )
 _LAW = re.compile(r"\d{1,5}/\d{4}")  # a committee's own resolution has letters in its number
 _MAX_LAW = 50  # characters of the words before its number
+# The words of a subject before a dash, and the sign behind a number between two dashes.
+_PART_OF_SUBJECT = re.compile(r"[:\u2013\u2014-]\s(?P<words>[^:\n]{3,50}?)\s?[\u2013\u2014|-]$")
+_ENDS_PART = re.compile(r"\s?[\u2013\u2014|:,-](?!\S)|\s*(?:\n|$)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_REGISTRATION = re.compile(r"(?i)\bregistration\W*$")
 _QUOTED_BEHIND = re.compile(r",?\s[\"\u201c]")  # the title of the study
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
 _MAX_PREFIX = 26  # characters of an acronym before a number, with the end of its caption
@@ -104,7 +114,7 @@ _STREET_BEHIND = re.compile(
 )  # behind its number
 _PHONE = re.compile(
     r"\+\d[\d() .-]{7,}|\(\d{2,5}\)[\d .-]{6,}|(?<![\w-])\d{3}[-. ]\d{3}[-. ]\d{4}(?![\w-])"
-    r"|(?<![\w-])0\d{2,4} \d[\d ]{5,}"
+    r"|(?<![\w-])0\d{2,4} \d[\d ]{5,}|(?<![\w/.-])0\d{2,4}-\d{7,8}(?![\w/-])"
 )
 
 
@@ -146,7 +156,7 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
             continue
         rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)
-        if prefix and number[0].isdigit():
+        if prefix and number[0].isdigit() and not _YEAR.fullmatch(number):
             # The acronym belongs to the number.
             start = prefix.start("prefix" if prefix["prefix"] else "mixed")
             number = text[start:end]
@@ -220,18 +230,37 @@ def _rank(text: str, start: int, end: int, number: str) -> int | None:
         if not is_first and _COMMITTEE.search(above) and not _OTHER_THING.search(above):
             return 1  # "No. 2519" below "Certificate of ethical clearance"
         return 2 if is_mixed and number[0].isalpha() and sign[0] != ":" else None
-    if is_mixed and _SUBJECT.match(text[line_start:start]):
-        word = _LAST_WORD.search(before)
-        return 0 if word and _STUDY.search(word[0]) else 2
     following = text[end : end + _AFTER_LENGTH]
+    if _SUBJECT.match(text[line_start:start]):
+        if is_mixed:
+            word = _LAST_WORD.search(before)
+            return 0 if word and _STUDY.search(word[0]) else 2
+        if _is_between_dashes(before, number, following):
+            return 1
     return _rank_without_caption(before, own_line, number, following, is_mixed=is_mixed)
+
+
+def _is_between_dashes(before: str, number: str, following: str) -> bool:
+    """Return whether a number is a part of a subject, as in "Ethics Notification - 40555 - Title".
+
+    The part before it has to name an application or a study.
+    """
+    part = _PART_OF_SUBJECT.search(before)
+    return (
+        part is not None
+        and _digit_count(number) >= _MIN_BARE_DIGITS
+        and not _YEAR.fullmatch(number)
+        and _ENDS_PART.match(following) is not None
+        and not _OTHER_THING.search(part["words"])
+        and (_COMMITTEE.search(part["words"]) or _STUDY.search(part["words"])) is not None
+    )
 
 
 def _rank_without_caption(
     before: str, own_line: str, number: str, following: str, *, is_mixed: bool
 ) -> int | None:
     """Return the rank of a number behind a word, in brackets or alone in its line, or None."""
-    if _digit_count(number) < _MIN_BARE_DIGITS:
+    if _digit_count(number) < _MIN_BARE_DIGITS or _REGISTRATION.search(before):
         return None
     if word := _LAST_WORD.search(before):
         return 0 if _STUDY.search(word[0]) else 1

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules.fields import geometry
+from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.text_lines import TextLine, find_column, split_lines
 from ingestion.rules.fields.values import words_at
 
@@ -51,7 +52,8 @@ _MASTER_VERSION = re.compile(
     r"[^\n]*?(?=\b(?:site|local)\b|$)"
 )
 _SITE_VERSION = re.compile(
-    r"(?i)\b(?:site|local)\b(?:(?!master)[^\n.;]){0,60}?\bv(?:er(?:sion)?)?\.?\s?\d"
+    r"(?i)\b(?:site|local)\b(?:(?!master)[^\n.;]){0,60}?\bv(?:er(?:sion)?)?\.?\s?"
+    r"(?P<version>\d{1,2}\s[a-z]{3,9}\s\d{4}|\d[\w./-]*)"
 )
 _MAX_OFFSET = 6.0  # points between the left edges of the cells of a column
 
@@ -66,9 +68,17 @@ def without_superseded_cells(reading: DocumentReading) -> DocumentReading:
 
 
 def has_master_version(reading: DocumentReading) -> bool:
-    """Return whether a document states the version of a master beside that of the site."""
+    """Return whether a document states the version of a master beside that of the site.
+
+    A site without a version of its own may repeat the date of the master.
+    """
     texts = [page.text for page in reading.pages]
-    return any(map(_MASTER_VERSION.search, texts)) and any(map(_SITE_VERSION.search, texts))
+    masters = " ".join([found[0] for text in texts for found in _MASTER_VERSION.finditer(text)])
+    return bool(masters) and any(
+        site["version"] not in masters or next(find_dates(site["version"]), None) is None
+        for text in texts
+        for site in _SITE_VERSION.finditer(text)
+    )
 
 
 def _without_master_version(page: PageReading) -> PageReading:

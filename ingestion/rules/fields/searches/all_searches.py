@@ -22,6 +22,7 @@ from ingestion.rules.fields.searches.head_searches import (
 from ingestion.rules.fields.searches.number_searches import (
     search_fixed_formats,
     search_number_captions,
+    search_read_versions,
     search_reference_numbers,
     search_sponsor_numbers,
     search_versions,
@@ -101,4 +102,5 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     search_course_names,
     search_lines_with_phrases,
     search_months,
+    search_read_versions,
 )

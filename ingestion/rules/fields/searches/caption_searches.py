@@ -46,6 +46,7 @@ _NOTE_BEHIND = re.compile(r"\([^()]*\)$")  # as in "Name (printed)"
 _SIGN = re.compile(r"(?i)[#:]+|no\.?:?|number:?|id:?")
 # Between the parts of a text: a sponsor, the number of a study, its title.
 _BETWEEN_PARTS = re.compile(r"\s*[;:,()]\s+|\s*[()]\s*|\s+[-\u2013\u2014]\s+|[;:,]$")
+_REGISTRY = re.compile(r"(?i)\bregist(?:ry|er|ration)\b")
 _CODE_OF_STUDY = re.compile(r"(?=[^\d]*\d)(?=[^A-Z]*[A-Z])[\w/.-]{5,}")
 _CAPTION_GOES_ON = re.compile(
     r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
@@ -174,7 +175,7 @@ def _code_beside_or_below(
             for part in parts
             if re.fullmatch(pattern_of(spec), part) and next(find_dates(part), None) is None
         ]
-        if codes:
+        if codes and not _REGISTRY.search(text.partition(codes[0])[0]):
             start = text.index(codes[0])
             words = words_at(run, start, start + len(codes[0]))
             return FoundValue(

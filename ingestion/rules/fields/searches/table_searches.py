@@ -64,7 +64,8 @@ _WORDS_BEFORE = r"(?:(?:the|study|research|clinical|trial|final)\s+){0,2}"
 def search_columns(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the values below the heads of columns that are captions of the field.
 
-    If the column has several values, none of them is without doubt.
+    If the column has several values, none of them is without doubt. A number in a column is not
+    without doubt by that alone.
     """
     if spec.kind not in _COLUMN_KINDS or spec.is_title:
         return
@@ -81,7 +82,10 @@ def search_columns(document: SearchedDocument, spec: FieldSpec) -> Iterator[Foun
                 continue
             value = value_at_start(page, cells[0].words, spec, month_first=document.month_first)
             if value and not document.is_printed(spec, value):
-                ways = {Way.PLACE, Way.ALIGNED} if len(cells) == 1 else {Way.PLACE}
+                # The record itself may have a number, too, at a caption outside of the table.
+                may_have_other = spec.kind == "number" and not spec.is_version
+                is_only = len(cells) == 1 and not may_have_other
+                ways = {Way.PLACE, Way.ALIGNED} if is_only else {Way.PLACE}
                 yield FoundValue(value, frozenset(ways), rank)
 
 

@@ -392,6 +392,22 @@ def test_a_reference_alone_in_the_head_of_a_letter_is_proposed():
     assert values["protocol_number"].value == "IHEC-I/0812/21"
 
 
+@pytest.mark.parametrize("caption", ["License number", "Licence no.", "License"])
+def test_a_number_in_a_table_of_other_persons_is_not_that_of_the_record(caption):
+    value = read(
+        "medical-licence",
+        "State Board of Medicine",
+        "License verification",
+        "",
+        "Name                   Iduna Falkenrath",
+        f"{caption}:           MD44821",
+        "",
+        "Assistants             License        Relation",
+        "Bram Oyelaran          PA9077          Supervised",
+    )["licence_number"]
+    assert value.value == "MD44821"
+
+
 def test_the_version_of_the_protocol_is_read_in_a_table_of_documents():
     values = read(
         "irb-approval",
@@ -700,6 +716,151 @@ def test_the_number_of_a_public_register_is_not_without_doubt():
 def test_the_date_of_a_version_in_a_table_is_not_the_number_of_the_study():
     values = read("irb-approval", *HEAD, "Protocol (v4, clean) 2022-Nov-10")
     assert "protocol_number" not in values
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        # Behind the sign of a register of letters
+        ("Prot. n. 0044871/2021", "0044871/2021"),
+        ("Prot. No. 771-CE", "771-CE"),
+        ("Prot. 2210/2019 of 3 May 2019", "2210/2019"),
+        ("having regard to Law n. 675/1996", None),
+        ("under Regulation (EU) n. 536/2014", None),
+        # Behind the acronym of a committee that is a part of the number
+        ("Decision on the ethics application SEK-KW 2021-17", "SEK-KW 2021-17"),
+        ("CONSENT (file HW-REB 20114)", "HW-REB 20114"),
+        ("Opinion on the dossier CE-LET 2022-104.", "CE-LET 2022-104"),
+        ("In the application ERASMUS 2023 you ask for it.", None),
+        # Between the parts of a subject
+        ("Re: Ethics Notification - 4000017731 - Talking to machines", "4000017731"),
+        ("Subject: Low-risk project \u2013 20417 \u2013 Talking to machines", "20417"),
+        ("RE: Ethics application - 40917", "40917"),
+        ("Re: Ethics approval - 2019 - Talking to machines", None),
+        ("Re: Grant proposal - 100500 - Talking to machines", None),
+        ("Re: Ethics approval - 4000 participants", None),
+        # With the surnames of the researchers
+        ("Re: LS-21-08-OSullivan-Brandt: Talking to machines", "LS-21-08-OSullivan-Brandt"),
+        ("Our reference: REC-2020-114-Brandt", "REC-2020-114-Brandt"),
+        ("Study: COVID-19-Related worries", None),
+        # Telephones and registers
+        ("No. NUMH/EC/2021-22/0318\nE-mail: ec@num.example Ph: 0444-2655501",
+         "NUMH/EC/2021-22/0318"),
+        ("Office: 0444-2655501", None),
+        ("Ph: 265550", None),
+        ("WhatsApp no. 944826555", None),
+        ("Ph.D. thesis, ref. 2021/033", "2021/033"),
+        ("No. NUMH/EC/2021-22/0318\nTrial registry submission (draft)    REF/2021/11/044512",
+         "NUMH/EC/2021-22/0318"),
+        ("DHR registration EC/NEW/INST/2020/4449", None),
+    ],
+)  # fmt: skip
+def test_references_are_read_in_the_forms_of_many_institutions(text, number):
+    value = read("irb-approval", "Northfield University", "", *text.split("\n"))
+    assert (value["protocol_number"].value if number else value.get("protocol_number")) == number
+
+
+@pytest.mark.parametrize("line", ["- Protocol NTB-771", "3. Protocol NTB-771", "- Study NTB-771"])
+def test_a_number_in_a_list_of_documents_is_not_that_of_the_study(line):
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "STUDY ID: STU00044871",
+        "",
+        "Documents approved:",
+        "- Consent form, clean.pdf",
+        f"{line}, 10/09/2018",
+    )
+    assert values["protocol_number"].value == "STU00044871"
+
+
+INFORMATION = ["Information for participants", *["You will press a key at each sound."] * 20, ""]
+
+
+@pytest.mark.parametrize(
+    ("statement", "version", "day"),
+    [
+        ("I have read and understood the information (version 1.4 of 21.11.2018).", "1.4", True),
+        ("I have read this information sheet, v1.4, 21 November 2018.", "1.4", True),
+        ("I have read the leaflet dated 21 November 2018.", None, True),
+        ("I have read the participant information sheet (version 1.4).", "1.4", False),
+        ("I have read the information. The protocol has version 1.4.", None, False),
+        ("I have read the information above and the policy (version 1.4).", None, False),
+    ],
+)
+def test_the_version_of_the_information_is_read_in_the_statement_below_it(statement, version, day):
+    values = read("informed-consent-form", *INFORMATION, statement)
+    assert (values["version"].value if version else values.get("version")) == version
+    found = values.get("version_date")
+    assert (found.day if found else None) == (date(2018, 11, 21) if day else None)
+
+
+def test_the_version_in_the_statement_of_a_form_alone_is_that_of_another_document():
+    statement = "I have read the information sheet (version 1.4 of 21.11.2018)."
+    values = read("informed-consent-form", "CONSENT FORM", "", statement)
+    assert "version" not in values
+    assert "version_date" not in values
+
+
+@pytest.mark.parametrize(
+    ("site", "version"),
+    [
+        ("Local governance version 06/08/2018", "1.4"),
+        ("Site version 6 August 2018", None),
+        ("Site version 2.0", "2.0"),
+    ],
+)
+def test_the_version_of_a_master_is_valid_at_a_site_that_repeats_its_date(site, version):
+    master = "Master Participant Information Sheet/Consent Form 06/08/2018, Version 1.4"
+    values = read("informed-consent-form", *INFORMATION, master, site)
+    assert (values["version"].value if version else values.get("version")) == version
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("Amendment             A02", "A02"),
+        ("Amendment ID:         A-014", "A-014"),
+        ("Amendment             AMD 3", "AMD 3"),
+        ("Amendment             A4 posters", None),
+    ],
+)
+def test_the_number_of_an_amendment_may_begin_with_letters(line, number):
+    values = read("irb-amendment-approval", *HEAD, line, "", "The amendment is approved.")
+    value = values.get("amendment_number")
+    assert (value.value if value else None) == number
+
+
+TWO_PANELS = "IRB registration: Panel A IRB00044411, Panel B IRB00044412"
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_sure", "number"),
+    [
+        (["Reviewed by Panel B.", TWO_PANELS], True, "IRB00044412"),
+        ([TWO_PANELS, "", "The study was reviewed by Panel A."], True, "IRB00044411"),
+        (
+            ["From: IRB #2", "IRB #1 (IRB00044411), IRB #2 (IRB00044412)"],
+            True,
+            "IRB00044412",
+        ),
+        (
+            ["Committee 1, registration no. IRB00044411", "", "Panel B", "IRB00044412"],
+            False,
+            "IRB00044411",
+        ),
+        (["Panel A sends it to Panel B.", TWO_PANELS], False, "IRB00044411"),
+        (["The study is approved.", TWO_PANELS], False, "IRB00044411"),
+        (["The study IRB00044413 is approved.", "IRB00044411", "", "IRB00044413"], False, ""),
+        (["IRB00044411", "", "Registered as IRB 00044411"], True, "IRB00044411"),
+    ],
+)
+def test_one_of_several_registrations_is_without_doubt_if_the_text_names_its_panel(
+    lines, is_sure, number
+):
+    value = read("irb-approval", "Northfield University", "", *lines)["irb_registration"]
+    assert value.is_sure is is_sure
+    assert value.value.startswith(number)
 
 
 @pytest.mark.parametrize("number", ["ECR/555/Inst/TN/2014/RR-20", "EC00555", "NHREC/12/03/2015B"])
