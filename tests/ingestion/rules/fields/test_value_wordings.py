@@ -16,6 +16,8 @@ from ingestion.rules.fields.extraction import read_fields
 from ingestion.rules.fields.persons.names import is_same_person, may_be_institution
 from ingestion.rules.fields.persons.person_names import find_name_line, trim
 from ingestion.rules.fields.titles.title_lines import continue_title
+from ingestion.rules.fields.titles.title_texts import clean
+from ingestion.rules.fields.titles.titles_in_text import titles_in_sentences
 from tests.ingestion.rules.pages import make_page, make_reading
 
 HEAD = ["Northfield University", "Research Ethics Committee", ""]
@@ -1666,3 +1668,55 @@ def test_the_name_of_a_course_is_not_cut_where_its_line_ends():
         "on 27 February 2023",
     )
     assert values["course"].value.endswith("standards in clinical research")
+
+
+def test_a_committee_without_its_institution_comes_behind_the_whole_name():
+    values = read(
+        "irb-exemption",
+        "MEMORANDUM",
+        "FROM:   Institutional Review Board, Office of Research Support",
+        "Dear Dr. Sandhu,",
+        "The Ashgrove College Institutional Review Board thanks you for your work.",
+    )
+    assert values["irb_name"].value == "Ashgrove College Institutional Review Board"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "title"),
+    [
+        (
+            "The study entitled Do Nurses Trust Alarms? A Diary Study of Fatigue was received.",
+            "Do Nurses Trust Alarms? A Diary Study of Fatigue",
+        ),
+        (
+            "The study entitled Washing Hands in Rural Schools has been submitted to us.",
+            "Washing Hands in Rural Schools",
+        ),
+        (
+            "The study is called Why do shift workers nap? You will be asked to keep a diary.",
+            "Why do shift workers nap?",
+        ),
+        (
+            "The study is called Winning alone: chess and mood and is done by dr. Ineke Zandvoort.",
+            "Winning alone: chess and mood",
+        ),
+        (
+            "It is called Taking turns in two languages and was funded by the council.",
+            "Taking turns in two languages",
+        ),
+    ],
+)
+def test_a_title_in_a_sentence_ends_before_what_is_said_of_the_study(sentence, title):
+    assert list(titles_in_sentences(sentence)) == [title]
+
+
+@pytest.mark.parametrize(
+    "person",
+    [
+        "(PI: Dr Owain Prys)",
+        "(Principal Investigator Dr Owain Prys)",
+        "[Researcher: O. Prys]",
+    ],
+)
+def test_the_investigator_in_brackets_is_no_part_of_the_title_before(person):
+    assert clean(f"Does a nap protect memories? A field study {person}").endswith("field study")
