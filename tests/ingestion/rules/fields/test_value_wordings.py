@@ -1697,8 +1697,8 @@ def test_a_committee_without_its_institution_comes_behind_the_whole_name():
             "Why do shift workers nap?",
         ),
         (
-            "The study is called Winning alone: chess and mood and is done by dr. Ineke Zandvoort.",
-            "Winning alone: chess and mood",
+            "The study is called Winning alone: chess and sleep and is done by dr. Ineke Zand.",
+            "Winning alone: chess and sleep",
         ),
         (
             "It is called Taking turns in two languages and was funded by the council.",
@@ -1720,3 +1720,37 @@ def test_a_title_in_a_sentence_ends_before_what_is_said_of_the_study(sentence, t
 )
 def test_the_investigator_in_brackets_is_no_part_of_the_title_before(person):
     assert clean(f"Does a nap protect memories? A field study {person}").endswith("field study")
+
+
+def test_the_caption_of_the_next_cell_is_no_part_of_a_name():
+    page = make_page("Principal investigator   Dr Ola Ekblad   Second reader   Dr Moss")
+    page = replace(page, text=" ".join(page.text.split()))
+    values = read_fields(make_reading(page), TYPES["irb-approval"])
+    assert "Dr Ola Ekblad" in [value.value for value in values]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (
+            "The following members of the Committee were present:",
+            "Wanda Osei, researcher",
+            "Ms. Ilse Moreau, scientist",
+        ),
+        ("List of the members of the board", "Ilse Moreau, researcher", "Jon Vik, lay person"),
+        ("The following researchers are also involved:", "1. Ms. Ilse Moreau (Master student)"),
+    ],
+)
+def test_members_of_a_committee_and_other_researchers_are_no_investigators(rows):
+    assert "investigator" not in read("irb-approval", *HEAD, *rows)
+
+
+def test_the_investigator_may_be_named_behind_a_list_of_members():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Members present:",
+        "Wanda Osei, chemist",
+        "The study will be conducted by Ilse Moreau.",
+    )
+    assert values["investigator"].value == "Ilse Moreau"
