@@ -48,6 +48,16 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
     ("text", "role"),
     [
         ("Exempt\nTue, Sep 13, 2022 at 4:41 PM", None),
+        ("Date of the final test: 3 May 2021", DateRole.COMPLETION),
+        ("Test date: 3 May 2021", DateRole.COMPLETION),
+        ("in Clinical Research\na live webinar of 4 hours, on 3 May 2021", DateRole.COMPLETION),
+        ("Research Integrity, a one-day course on 3 May 2021", DateRole.COMPLETION),
+        ("Date of advice: 3 May 2021", DateRole.DECISION),
+        ("The Board, in the session of 3 May 2021, gives a positive opinion", DateRole.DECISION),
+        ("The Board, at its sitting on 3 May 2021, discussed the study", DateRole.REVIEW),
+        ("took part in the session of 3 May 2021", DateRole.COMPLETION),
+        ("Earlier renewals: 2020-05-03, 2021-05-03\nkeep to the approval", DateRole.EARLIER),
+        ("First approved 3 May 2020 and 3 May 2021. The Board approved it", DateRole.EARLIER),
         ("9/14/2022 Northfield Mail - Exempt", None),
         ("No: NU/Approval/57 Date: 22-12-2020\nClearance", None),
         ("Action Date: 23 May 2023", DateRole.DECISION),
@@ -1754,3 +1764,27 @@ def test_the_investigator_may_be_named_behind_a_list_of_members():
         "The study will be conducted by Ilse Moreau.",
     )
     assert values["investigator"].value == "Ilse Moreau"
+
+
+def test_a_date_below_the_head_of_a_table_about_an_approval_is_that_of_the_approval():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Consent form     September 19, 2025",
+        "Poster           August 22, 2025",
+        "",
+        "DATE MATERIALS APPROVED",
+        "October 3, 2025",
+    )
+    assert values["approval_date"].day == date(2025, 10, 3)
+
+
+def test_a_period_of_validity_may_begin_behind_a_colon():
+    values = read(
+        "irb-continuing-review",
+        "RENEWAL OF ETHICS APPROVAL",
+        "",
+        "New period of validity: from 2025-06-19 to 2026-06-18",
+        "First approval: 2024-06-19",
+    )
+    assert values["approval_date"].day == date(2025, 6, 19)
