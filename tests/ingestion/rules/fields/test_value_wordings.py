@@ -1788,3 +1788,60 @@ def test_a_period_of_validity_may_begin_behind_a_colon():
         "First approval: 2024-06-19",
     )
     assert values["approval_date"].day == date(2025, 6, 19)
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        (
+            (
+                "HAVING REGARD to the request of Prof. Ada Conti,",
+                "the Committee for Bioethics of the University of Montelago, in the session of",
+                "13 May 2019, expresses a FAVOURABLE OPINION",
+            ),
+            "Committee for Bioethics of the University of Montelago",
+        ),
+        (
+            (
+                "Ethics Psychology <ethics-psy@zuiderzee.example>",
+                "The Ethics Committee Psychology & Education (EC-PE) has assessed your request.",
+            ),
+            "Ethics Committee Psychology & Education (EC-PE)",
+        ),
+        (
+            (
+                "Jawatankuasa Etika Penyelidikan (Manusia)",
+                "Your study has been granted approval for implementation by the Research Ethics",
+                "Committee (Human) of Universiti Tanjung Biru (JKPM-UTB). Your study has a number.",
+            ),
+            "Research Ethics Committee (Human) of Universiti Tanjung Biru (JKPM-UTB)",
+        ),
+        (
+            (
+                "Thank you for writing to the Human Research Ethics Committee \u2013 Law. The",
+                "Committee has granted approval on behalf of the Dunmore University Ethics Board.",
+            ),
+            "Human Research Ethics Committee \u2013 Law",
+        ),
+    ],
+)
+def test_the_committee_that_decides_is_named_in_a_sentence(lines, name):
+    value = read("irb-approval", "Dear Dr. Sandhu,", *lines)["irb_name"]
+    assert value.value == name
+    assert not value.is_sure
+
+
+def test_a_committee_that_does_not_decide_is_not_taken():
+    values = read("irb-approval", *HEAD, "Send it to the Committee for Biosafety of Ashby College.")
+    assert values["irb_name"].value == "Research Ethics Committee"
+
+
+def test_a_line_within_a_sentence_comes_behind_the_course_at_its_caption():
+    values = read(
+        "rcr-certificate",
+        "Course      Research Integrity: Concise (Physics)",
+        "",
+        "This record is proof that the learner has met the policy on the",
+        "responsible conduct of research for new candidates. Please keep it.",
+    )
+    assert values["course"].value == "Research Integrity: Concise (Physics)"
