@@ -157,6 +157,10 @@ _PERIOD_FROM = re.compile(
     r"(?i)\b(?:valid(?:ity)?|effective|period|term|in force|dates|runs)(?: of validity)?"
     r"(?:(?<!approval period):)? from\W*$"
 )
+_PERIOD_BEFORE = re.compile(  # the period that a renewal follows
+    r"(?i)\b(?:previous|prior|former|last|old|earlier|expiring)\s(?:[\w-]+\s){0,4}?"
+    r"(?:period|validity|approval|term)\b[^.;\n\d]{0,20}$"
+)
 _APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
 # The day of such an event may be the first one of a period.
 OPEN_ROLES = frozenset(
@@ -226,7 +230,7 @@ def is_of_other_event(before: str, caption: str) -> bool:
 
 def is_of_period(before: str) -> bool:
     """Return whether the words before a date say that it begins a period, as "valid from"."""
-    return _PERIOD_FROM.search(before) is not None
+    return _PERIOD_FROM.search(before) is not None and not _PERIOD_BEFORE.search(before)
 
 
 def is_of_other_edition(before: str) -> bool:

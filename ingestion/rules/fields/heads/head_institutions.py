@@ -159,10 +159,12 @@ def find_headings(
     for at, line in enumerate(lines):
         if line.box.top > LETTERHEAD_SHARE * page.height:
             return
-        if not _has_phrase(line.text, spec) or _NO_HEADING.search(line.text):
+        if not _has_phrase(line.text, spec):
             continue
         words = line.words
         text = next(part for part in _SEPARATOR.split(line.text) if _has_phrase(part, spec))
+        if _NO_HEADING.search(text):
+            continue
         if _GOES_ON.search(text) and at + 1 < len(lines):
             words, text = (*words, *lines[at + 1].words), f"{text} {lines[at + 1].text}"
         is_capitalised = is_in_title_case([line]) and "," not in text
@@ -242,8 +244,8 @@ def find_acting_boards(text: str) -> Iterator[str]:
         return
     joined = " ".join(text.split())
     for match in _ACTING_BOARD.finditer(joined):
-        name = match["name"]
-        if not _BOARD_WORD.search(name) or _NO_BOARD.search(name):
+        name = _plain_name_of_board(match["name"])
+        if not _BOARD_WORD.search(name):
             continue
         before = joined[max(0, match.start() - _MAX_BEFORE_BOARD) : match.start()]
         is_agent = match["before"].lower().startswith("by") and _ACTS_BEFORE.search(before)

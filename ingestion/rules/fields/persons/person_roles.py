@@ -166,7 +166,7 @@ _OTHER_PEOPLE_LENGTH = 900  # characters before a name in which such a heading i
 # The first words of a paragraph behind such a list.
 _BEHIND_LIST = re.compile(
     r"(?:^|[\n.])[ \t]*(?:Dear|Yours|We|The|This|These|You|Your|It|In|On|Please|Thank|I)\s"
-    r"|\n[^\n:]{0,30}\b(?i:investigator|applicant)\b[^\n:]{0,20}:"
+    r"|\n[^\n:]{0,30}\b(?i:investigator|researcher|applicant|student)\b[^\n:]{0,20}:"
 )
 # The end of a line in a paragraph. What is before it is examined last, because that takes longer.
 _WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")

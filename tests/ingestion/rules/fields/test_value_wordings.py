@@ -50,6 +50,8 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
         ("Exempt\nTue, Sep 13, 2022 at 4:41 PM", None),
         ("Date of the final test: 3 May 2021", DateRole.COMPLETION),
         ("Test date: 3 May 2021", DateRole.COMPLETION),
+        ("Previous period of validity: from 3 May 2021", DateRole.OTHER),
+        ("New period of validity: from 3 May 2021", DateRole.BEGINNING),
         ("in Clinical Research\na live webinar of 4 hours, on 3 May 2021", DateRole.COMPLETION),
         ("Research Integrity, a one-day course on 3 May 2021", DateRole.COMPLETION),
         ("Date of advice: 3 May 2021", DateRole.DECISION),
@@ -1829,6 +1831,11 @@ def test_the_committee_that_decides_is_named_in_a_sentence(lines, name):
     value = read("irb-approval", "Dear Dr. Sandhu,", *lines)["irb_name"]
     assert value.value == name
     assert not value.is_sure
+
+
+def test_an_address_beside_a_committee_leaves_its_heading():
+    lines = ["Ashby College Ethics Committee | ethics@ashby.example", "Dear Dr. Sandhu,"]
+    assert read("irb-approval", *lines)["irb_name"].value == "Ashby College Ethics Committee"
 
 
 def test_a_committee_that_does_not_decide_is_not_taken():
