@@ -9,6 +9,7 @@ from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import course_names
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_words import DateRole
+from ingestion.rules.fields.heads.head_institutions import names_whole_board
 from ingestion.rules.fields.persons.names import (
     is_same_person,
     may_be_same_person,
@@ -16,6 +17,7 @@ from ingestion.rules.fields.persons.names import (
 from ingestion.rules.fields.reference_numbers import is_behind_bare_word
 from ingestion.rules.fields.searches.found_values import (
     MAX_RANK_OF_REFERENCES,
+    RANK_OF_GENERAL_NAMES,
     RANK_OF_REFERENCES,
     RANK_OF_SENTENCES,
     FoundValue,
@@ -36,6 +38,7 @@ from ingestion.rules.fields.searches.text_searches import search_dates_by_role, 
 from ingestion.rules.fields.values import SCAN_SOURCES
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
+_IN_HEADING_OR_TEXT = frozenset({Way.HEADING, Way.SENTENCE})  # not at a caption
 _LEADING = re.compile(r"(?i)\b(?:principal|chief|lead|responsible|PI)\b")
 _OF_SITE = re.compile(
     r"(?i)\b(?:site|local)\s(?:principal\s)?investigator\b"
@@ -56,6 +59,8 @@ def doubt_values(document: SearchedDocument, spec: FieldSpec, found: dict[str, F
         _doubt_references(found)
         _doubt_beside_own_number(document, spec, found)
         _doubt_parts(found)
+    if spec.heading:
+        _prefer_whole_board(found)
     if spec.is_investigator:
         _prefer_lead(document, spec, found)
         _prefer_investigator_of_site(document, spec, found)
@@ -100,6 +105,21 @@ def _doubt_days_at_equal_captions(
     for key, each in at_captions.items():
         if each.rank in ranks:
             found[key] = each.with_best_way()
+
+
+def _prefer_whole_board(found: dict[str, FoundValue]) -> None:
+    """Put the committees without their institution behind those with it, and doubt them.
+
+    The sender of a memorandum may be "Institutional Review Board, Office of Research", and its text
+    may name the board of a college. A name at a caption stays as it is.
+    """
+    general = [
+        key
+        for key, each in found.items()
+        if each.ways <= _IN_HEADING_OR_TEXT and not names_whole_board(each.value.value)
+    ]
+    for key in general if len(general) < len(found) else ():
+        found[key] = replace(found[key].with_best_way(), rank=RANK_OF_GENERAL_NAMES)
 
 
 def _lack_acronym(longer: Iterable[str]) -> bool:

@@ -50,6 +50,7 @@ _ONLY_ON = re.compile(
     r"(?i)\n\W*(?:on|dated?)\W*(?:\d{1,2}(?:st|nd|rd|th)?\s*(?:to|and|&|[-\u2013])\s*)?$"
 )
 _ONLY_FROM = re.compile(r"(?i)\W*from\W*")  # below "APPROVED" in a stamp
+_HEAD_OF_DATE = re.compile(r"(?i)\W*dates?\s\D{4,40}$")  # the line above
 _GOES_ON = re.compile(
     r"(?i)(?:\b(?:on|of|the|from|until|till|to|by|dated?|and|is|was|at|in|for)|[:,-])\s*$"
 )
@@ -63,7 +64,8 @@ _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 # What a committee did on the date before these words.
 _DECIDES_THERE = re.compile(
     r"(?i)^(?:\.\s(?:the|it|they)\b)?[^.;:?!\d]{0,60}?\b(?:decided|voted|resolved|agreed|approved|renewed|determined|deferred"
-    r"|rejected|declined|(?:gave|granted|did not (?:give|grant))\b[^.;:?!]{0,20}"
+    r"|rejected|declined|express(?:es|ed)\b[^.;:?!]{0,25}\bopinion"
+    r"|(?:gives|gave|granted|did not (?:give|grant))\b[^.;:?!]{0,20}"
     r"\b(?:approval|opinion|permission|clearance)|did not approve)\b"
 )
 _AGAIN = re.compile(r"(?i)^,?\s*and\s+(?:again|finally|then)\s+on\s*$")
@@ -73,6 +75,11 @@ _FILE_NAME = re.compile(
 )
 _ATTENDANCE = re.compile(r"(?i)\b(?:who\swere\spresent|present\sat\sthe|minutes)\b")
 _EXTRACT = re.compile(r"(?i)\bextracts?\s(?:from|of)\b[^.;:\d]{0,30}\bminutes\b")
+# A course that was given on the date behind these words, which say nothing else about it.
+_COURSE_ON = re.compile(
+    r"(?i)\b(?:course|training|workshop|seminar|webinar|lecture|tutorial|session)\b"
+    r"[^.;:\n]{0,40}?,?\s(?:on|dated)\W*$"
+)
 _IN_COMMAS = re.compile(r"(?i),\s+on\s+(?:the\s+)?$")
 _ON = re.compile(r"\bOn\s+(?:the\s+)?$")
 _PLACE = re.compile(r"[^\W\d_][\w .'-]{1,30},\s*")
@@ -84,6 +91,10 @@ _STAMP = re.compile(
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
     r"(?:\w+ed|brought|put|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"
+)
+_NEXT_IN_LIST = re.compile(r"(?i)\s*(?:[,;&]|,?\s*and)\s*")  # between dates of one caption
+_OF_OTHER_EVENT = frozenset(
+    {DateRole.EARLIER, DateRole.OTHER, DateRole.SUBMISSION, DateRole.VERSION}
 )
 _OF_COURSE = frozenset({DateRole.COMPLETION, DateRole.ISSUE})
 _OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
@@ -119,6 +130,8 @@ def find_roles(text: str, *, month_first: bool | None) -> Iterator[DatedRole]:
             following = text[written.end : written.end + _AFTER_LENGTH]
             role = _role_of_event(previous.role, clause, following)
             found = DatedRole(written, role, is_caption=False)
+        elif previous and previous.role in _OF_OTHER_EVENT and _NEXT_IN_LIST.fullmatch(clause):
+            found = DatedRole(written, previous.role, previous.is_caption)
         elif _FILE_NAME.match(text, written.end):
             found = DatedRole(written, DateRole.VERSION, is_caption=False)
         else:
@@ -157,7 +170,12 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()
     # A line to write on before a date leads to nothing.
-    is_alone = ends_line and not own_line.strip(" _.\u2026") and not goes_on
+    is_alone = (
+        ends_line
+        and not own_line.strip(" _.\u2026")
+        and not goes_on
+        and not _HEAD_OF_DATE.match(above.rpartition("\n")[2])
+    )
     is_caption = len(clause.split()) <= _MAX_CAPTION_WORDS
     clause = _without_first_day(clause, is_caption=is_caption)
     role = _role_before(clause, is_caption=is_caption)
@@ -181,6 +199,8 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
 def _role_before(clause: str, *, is_caption: bool) -> DateRole | None:
     """Return the role that the words before a date show; "approval continues to" is an end."""
     role = role_of_clause(clause, is_caption=is_caption)
+    if role is None and _COURSE_ON.search(clause):
+        return DateRole.COMPLETION
     return DateRole.END if role in OPEN_ROLES and UP_TO.search(clause) else role
 
 

@@ -107,8 +107,8 @@ _WORDS: dict[DateRole, str] = {
     r"|examination"
     r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat"
     r"|dates?(?:\(s\))? of (?:the )?(?:training|course|workshop|seminar|webinar|session|exam)"
-    r"|date of (?:the )?assessment"
-    r"|(?:training|course|workshop|seminar|webinar|session|assessment|exam) date"
+    r"|dates? of (?:the |this )?(?:final |online |knowledge )?(?:assessment|tests?\b|quiz)"
+    r"|(?:training|course|workshop|seminar|webinar|session|assessment|exam|test|quiz) date"
     r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
     r"|unobjectionable|no objections?\b|harmless"
@@ -116,11 +116,13 @@ _WORDS: dict[DateRole, str] = {
     r"|(?<!parent )(?<!parental )(?<!parents' )permission(?! (?:letter|slip|form)\b)"
     r"|opinion|positive (?:advice|decision|vote)|ratif|sanction",
     DateRole.DECISION: r"(?:event|status)\sdate|determin|judgment|judgement|decision|decided"
-    r"|outcome|accept"
+    r"|outcome|accept|dates? of (?:the |this |our )?advice|advice (?:date|issued|given)"
     r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b"
     r"|vote (?:of|dated|(?:was|has been) (?:given|issued|passed|taken))\b",
     DateRole.REVIEW: r"(?<!chart )(?<!record )(?<!records )(?<!literature )"
     r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
+    r"|(?<!participated )(?<!part )(?:in|at|during) (?:the|its|our|a) (?:\w+ ){0,2}?"
+    r"(?:session|sitting) (?:of|on|held)\b"
     r"|examined by|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"accreditation date|date of accreditation|accredited (?:on|from|since)\b"
     r"|effectiv|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
@@ -152,7 +154,12 @@ _OTHER_VALIDITY = re.compile(
 )
 _MAX_QUALIFIERS = 5  # words before a caption that may change its role
 _PERIOD_FROM = re.compile(
-    r"(?i)\b(?:valid(?:ity)?|effective|period|term|in force|dates|runs)(?: of validity)? from\W*$"
+    r"(?i)\b(?:valid(?:ity)?|effective|period|term|in force|dates|runs)(?: of validity)?"
+    r"(?:(?<!approval period):)? from\W*$"
+)
+_PERIOD_BEFORE = re.compile(  # the period that a renewal follows
+    r"(?i)\b(?:previous|prior|former|last|old|earlier|expiring)\s(?:[\w-]+\s){0,4}?"
+    r"(?:period|validity|approval|term)\b[^.;\n\d]{0,20}$"
 )
 _APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
 # The day of such an event may be the first one of a period.
@@ -223,7 +230,7 @@ def is_of_other_event(before: str, caption: str) -> bool:
 
 def is_of_period(before: str) -> bool:
     """Return whether the words before a date say that it begins a period, as "valid from"."""
-    return _PERIOD_FROM.search(before) is not None
+    return _PERIOD_FROM.search(before) is not None and not _PERIOD_BEFORE.search(before)
 
 
 def is_of_other_edition(before: str) -> bool:

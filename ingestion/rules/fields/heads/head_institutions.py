@@ -42,8 +42,15 @@ _BOARD = re.compile(
 _IN_BOARD = re.compile(
     r"University|College|Institute|Hospital|Faculty|School|Department|\b[A-Z]{3,6} (?:IRB|REB|REC)"
 )
+_HAS_BOARD = re.compile(
+    r"(?i)\b(?:(?:sub-?)?committee|board|panel|commission|office)\b|(?-i:\b(?:IRB|REB|REC|IEC|HREC)\b)"
+)
 _BOARD_WORD = re.compile(
     r"(?i)review|ethic|IRB|IEC|REB|REC|subjects|human (?:participants|investigations?|research)"
+)
+# An address of e-mail, or a line of a sentence.
+_NO_HEADING = re.compile(
+    r"@|^[a-z]|^(?:Thank|Please|We|You|Your|This)\s|[a-z]{3}\.\s(?:The|This|It|We|Your?)\b"
 )
 _BOARD_GOES_ON = re.compile(  # in the next line
     r"(?:Institutional|Human|Review|Ethics?|Ethical|Protection|of|of the|for the)$"
@@ -51,6 +58,26 @@ _BOARD_GOES_ON = re.compile(  # in the next line
 _UNIT_WITH_ADDRESS = re.compile(  # the next line of a letterhead
     r"(?:Division|Department|Office|Faculty|School)\b[^.;\n]*,\s*(?:P\.?\s?O\.?\s)?(?:Box|Room|Suite|\d)"
 )
+# A committee that decides in a sentence. Its subject or its institution may stand behind it.
+_WORD_OF_SUBJECT = r"[^\W\d_a-z](?:[\w'\u2019-]|&(?=[A-Z])|(?<=\b\w)\.|(?<=\bSt)\.)*"
+_ACTING_BOARD = re.compile(
+    r"\b(?P<before>[Tt]he|[Bb]y(?: the)?) "
+    rf"(?P<name>(?:{NAME_WORD} (?:(?:of|for|and|&|the|in|at) ){{0,2}}){{0,6}}"
+    r"(?:Committee|Board|Panel|Commission)\b(?: \([A-Z][\w -]{1,20}\))?"
+    rf"(?: \u2013 (?!Decision|Outcome|Approval){_WORD_OF_SUBJECT})?"
+    rf"(?:(?: (?:of|for|on|and|&|the|in|at)){{0,2}} {_WORD_OF_SUBJECT}){{0,10}}"
+    r"(?: \([A-Z][\w-]{1,20}\))?)"
+)
+_ACTS_BEHIND = re.compile(
+    r"(?:\. (?:The|This) (?:Committee|Board|Panel)\b[^.;:]{0,99}?|[,\s][^.;:]{0,80}?)"
+    r"\b(?:ha(?:s|ve|d) (?:\w+ )?)?(?:assess|review|approv|consider|examin|evaluat|discuss|grant"
+    r"|decid|gives?\b|gave\b|given\b|express)"
+)
+_ACTS_BEFORE = re.compile(
+    r"(?i)\b(?:approv\w*|grant\w*|permission|clearance|opinion|review\w*|assess\w*|consider\w*"
+    r"|examin\w*|given|issued)\b[^.;:]{0,60}$"
+)
+_MAX_BEFORE_BOARD = 90  # characters before a committee in which its verb is searched
 _POSSESSIVE = re.compile(  # "Ashby College's Board", but not "Ashby Children's Board"
     r"(?P<kept>(?:\b(?:St\.?|Saint) [\w-]+|\b(?:Children|Women|Men|People|King|Queen))['\u2019]s)"
     r"|['\u2019]s"
@@ -136,6 +163,8 @@ def find_headings(
             continue
         words = line.words
         text = next(part for part in _SEPARATOR.split(line.text) if _has_phrase(part, spec))
+        if _NO_HEADING.search(text):
+            continue
         if _GOES_ON.search(text) and at + 1 < len(lines):
             words, text = (*words, *lines[at + 1].words), f"{text} {lines[at + 1].text}"
         is_capitalised = is_in_title_case([line]) and "," not in text
@@ -203,6 +232,31 @@ def find_boards_in_text(
     for line, text in sorted(named, key=lambda each: _rank_of_board(each[1])):
         if names.names_institution(text):
             yield value_of_line(page, line.words, spec, text)
+
+
+def find_acting_boards(text: str) -> Iterator[str]:
+    """Yield the committees that decide or review in the sentences of a text, with their subjects.
+
+    As "the Committee for Bioethics of Ashby College has given" and "was reviewed by the Ethics
+    Committee Psychology (EC-P)". The verb may stand in the next sentence, behind "The Committee".
+    """
+    if not _HAS_BOARD.search(text):
+        return
+    joined = " ".join(text.split())
+    for match in _ACTING_BOARD.finditer(joined):
+        name = _plain_name_of_board(match["name"])
+        if not _BOARD_WORD.search(name):
+            continue
+        before = joined[max(0, match.start() - _MAX_BEFORE_BOARD) : match.start()]
+        is_agent = match["before"].lower().startswith("by") and _ACTS_BEFORE.search(before)
+        is_acting = is_agent or _ACTS_BEHIND.match(joined, match.end())
+        if is_acting and names.names_institution(name):
+            yield name
+
+
+def is_in_english(board: str) -> bool:
+    """Return whether the heading of a committee has an English word for it."""
+    return _HAS_BOARD.search(board) is not None
 
 
 def _rank_of_board(name: str) -> int:

@@ -149,6 +149,25 @@ _ADDRESS = re.compile(
     r"(?i)@|^\W*\+?\d[\d ()/.-]{7,}$|\be-?mail\b|\btel\b|\bphone\b|department of|school of"
     r"|faculty of|p\.?\s?o\.?\s*box|professor|lecturer"
 )
+# The heading of a list of people of whom none is the investigator.
+_OTHER_PEOPLE = re.compile(
+    r"(?i)\b(?:members?\s(?:of\s[^.;:\n]{3,60}?\s)?(?:who\s)?(?:were\s|are\s)?"
+    r"(?:present|attend(?:ed|ing)|participat(?:ed|ing))"
+    r"|(?:list\sof|composition\sof|attended\sby)\s[^.;:\n]{0,40}\b(?:members|committee|board|panel)"
+    r"|(?:committee|board|panel)\smembers(?:hip)?|(?:members|those)\s(?:in\sattendance|present)"
+    r"|(?:other|additional|further|associate)\s(?:involved\s|participating\s)?"
+    r"(?:investigators|researchers|students|collaborators|members)"
+    r"|(?:following|these)\s(?:investigators|researchers|students|persons|people)\s"
+    r"(?:(?:are|will\sbe)\s)?(?:also|further|additionally)\b"
+    r"|co-?\s?(?:investigators|researchers))"
+    r"\b[^.;:\n]{0,60}(?::|\n)"
+)
+_OTHER_PEOPLE_LENGTH = 900  # characters before a name in which such a heading is searched
+# The first words of a paragraph behind such a list.
+_BEHIND_LIST = re.compile(
+    r"(?:^|[\n.])[ \t]*(?:Dear|Yours|We|The|This|These|You|Your|It|In|On|Please|Thank|I)\s"
+    r"|\n[^\n:]{0,30}\b(?i:investigator|researcher|applicant|student)\b[^\n:]{0,20}:"
+)
 # The end of a line in a paragraph. What is before it is examined last, because that takes longer.
 _WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")
 _NAME = re.compile(person_names.PATTERN)
@@ -210,7 +229,7 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
         if examined > _MAX_NAMES:
             return
         rank = _rank_of(text, start, start + len(name), is_party=is_party)
-        if rank is not None:
+        if rank is not None and not (rank and _is_among_others(text, start)):
             yield PersonInRole(name, rank)
 
 
@@ -226,6 +245,13 @@ def _rank_of(text: str, start: int, end: int, *, is_party: bool) -> int | None:
     ranks = [rank for rank, pattern in _BEFORE if pattern.search(before)]
     ranks += [rank for rank, pattern in _AFTER if pattern.search(after)]
     return min(ranks, default=_RANK_OF_PARTIES if is_party else None)
+
+
+def _is_among_others(text: str, start: int) -> bool:
+    """Return whether a name stands in a list of members of a committee or of other researchers."""
+    before = text[max(0, start - _OTHER_PEOPLE_LENGTH) : start]
+    headings = [*_OTHER_PEOPLE.finditer(before)]
+    return bool(headings) and not _BEHIND_LIST.search(before, headings[-1].end())
 
 
 def has_other_role(text: str, name: str, *, is_holder: bool) -> bool:

@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry
+from ingestion.rules.fields import geometry, text_readings
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_words import DateRole
 from ingestion.rules.fields.dates_in_context import DateInContext
@@ -31,6 +31,7 @@ from ingestion.rules.fields.values import FieldValue, value_of_line
 _MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name
 _MAX_PAGES_WITH_BOARDS = 2
 _MAX_BOARDS = 10  # committees named on page 1 that are compared
+_RANK_OF_ACTING_BOARDS = 7  # of committees that decide in a sentence, behind a whole heading
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
 _CV_WORDS = re.compile(
     r"(?i)^(?:(?:(?:curriculum|vitae?|cv|c\.v\.|r[e\u00e9]sum[e\u00e9]|biographical|biosketch|sketch|short|brief"
@@ -55,19 +56,28 @@ def search_heading_phrases(document: SearchedDocument, spec: FieldSpec) -> Itera
     has_heading = False
     for page in document.reading.pages[:_MAX_PAGES_WITH_BOARDS]:
         lines = document.lines_of(page)
+        boards = list(islice(head_institutions.find_boards_in_text(page, lines, spec), _MAX_BOARDS))
+        acting = [
+            name
+            for name in islice(head_institutions.find_acting_boards(page.text), _MAX_BOARDS)
+            if not any(name in board.value for board in boards)
+        ]
+        for name in acting:
+            value = text_readings.value_of_text(page, spec, name)
+            yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ACTING_BOARDS)
         headings = head_institutions.find_headings(page, lines, spec) if page.number == 1 else ()
         for value in islice(headings, _MAX_BOARDS):
             has_heading = True
-            if head_institutions.names_whole_board(value.value):
+            # In an English letter, the text may have the English name of the letterhead.
+            is_translated = acting and not head_institutions.is_in_english(value.value)
+            if not is_translated and head_institutions.names_whole_board(value.value):
                 yield FoundValue(value, frozenset({Way.HEADING}))
                 break
             # "Ethics committee" alone counts only if no sentence has the whole name.
             yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_GENERAL_NAMES)
-        boards = islice(head_institutions.find_boards_in_text(page, lines, spec), _MAX_BOARDS)
-        number = -1
         for number, value in enumerate(boards):
             yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_SENTENCES + number)
-        if has_heading or number >= 0:
+        if has_heading or acting or boards:
             return
 
 

@@ -1,14 +1,14 @@
 """Holds the document in which fields are searched, with what several fields need of it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import course_names
+from ingestion.rules.fields import course_names, geometry
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_words import DateRole, is_of_other_event, is_of_other_validity
 from ingestion.rules.fields.dates import find_dates
@@ -102,7 +102,11 @@ class SearchedDocument:
     def investigators_of(self, page: PageReading) -> list[PersonInRole]:
         """Return the names that the text of a page calls those of investigators."""
         if page.number not in self.investigators:
-            self.investigators[page.number] = list(find_investigators(page.text))
+            self.investigators[page.number] = [
+                each
+                for found in find_investigators(page.text)
+                for each in _within_cells(found, self.lines_of(page))
+            ]
         return self.investigators[page.number]
 
     def references_of(self, page: PageReading) -> list[ReferenceNumber]:
@@ -264,6 +268,26 @@ class SearchedDocument:
         if spec.kind == "name" and not person_names.may_be_name(value.value):
             return True
         return self.kind.is_printed(value.value, is_name=spec.kind == "name")
+
+
+def _within_cells(found: PersonInRole, lines: Sequence[TextLine]) -> Iterator[PersonInRole]:
+    """Yield the investigators of a row of a table if a name goes on in its next cell, else `found`.
+
+    In "Investigator | Ann Smith | Second marker", the text alone does not show where the name ends.
+    """
+    words = found.name.split()
+    is_in_cell = any(found.name in line.text for line in lines)
+    for end in range(len(words) - 1, 1, -1) if not is_in_cell else ():
+        name, rest = " ".join(words[:end]), " ".join(words[end:])
+        for cell in lines:
+            if not cell.text.endswith(name):
+                continue
+            row = [each for each in lines if geometry.is_on_same_line(each.box, cell.box)]
+            following = [each for each in row if each.box.left >= cell.box.right]
+            if following and following[0].text.startswith(rest):
+                yield from find_investigators("\n".join(each.text for each in row))
+                return
+    yield found
 
 
 def _day_beside(value: FieldValue, found: DateInContext) -> date | None:

@@ -264,7 +264,10 @@ def search_lines_with_phrases(document: SearchedDocument, spec: FieldSpec) -> It
             for words in runs[:1]:
                 if value := value_at_start(page, words, spec, month_first=document.month_first):
                     whole = _whole_name(document.lines_of(page), words, value.value)
-                    yield FoundValue(replace(value, value=whole), frozenset({Way.HEADING}))
+                    found = FoundValue(replace(value, value=whole), frozenset({Way.HEADING}))
+                    # A line that begins with a small letter may be a part of any sentence.
+                    is_part = whole.split()[0].islower()
+                    yield replace(found, rank=RANK_OF_GENERAL_NAMES) if is_part else found
                     return
 
 

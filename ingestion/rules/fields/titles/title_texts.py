@@ -29,6 +29,12 @@ _NUMBER_BEHIND = re.compile(
 )
 # The student whose study it is, who may be a part of the title or not.
 _STUDENT_AT_END = re.compile(r"(?i)\s*\((?:\S+\s)?(?:candidate|student)\b[^()]*\)$")
+_INVESTIGATOR_AT_END = re.compile(
+    r"(?i)\s*[(\[]\s*(?:P\.?I\.?|(?:(?:principal|chief|lead|responsible|main)\s)?"
+    r"(?:investigator|researcher|applicant))\s?"
+    r"(?:[:\u2013-]\s?|(?=(?:Dr|Prof|Professor|M(?:rs?|s|iss))\b))"
+    r"[^()\[\]]{3,60}[)\]]$"
+)
 _NUMBER_AT_END = re.compile(
     r"(?i)\s*\((?:(?:protocol|study)\s)?version\s\d[^()]*\)$|\s*[,;\u2013-]\s*(?:protocol|study|version|ref(?:erence)?|irb|rec)"
     r"\s*(?:code|no\.?|number|id|\#|:)?\s*:?\s*(?=\S*\d\d)\S+(?:,.*)?$"
@@ -115,7 +121,7 @@ def clean(text: str) -> str:
             plain = inner
     shorter = _BEFORE_TITLE.sub("", plain)
     plain = shorter if len(shorter.split()) >= MIN_WORDS else plain
-    shorter = _NUMBER_AT_END.sub("", _NUMBER_BEHIND.sub("", plain))
+    shorter = _NUMBER_AT_END.sub("", _NUMBER_BEHIND.sub("", _INVESTIGATOR_AT_END.sub("", plain)))
     plain = shorter if len(shorter.split()) >= MIN_WORDS else plain
     if re.fullmatch(r"\([^()]*\)", plain):
         plain = plain[1:-1]

@@ -48,16 +48,25 @@ _NAMED_AFTER = re.compile(
     r"|(?:is|was|has been|meets)\s(?:\w+\s){0,2}(?:exempt|approved|reviewed|determined)\b)"
 )
 _NUMBER_BEFORE_QUOTE = re.compile(r"(?<!\S)(?=\S*\d\d)[A-Z][A-Z0-9/.-]{4,},?\s*$")
+# The first word of a sentence behind a title that ends with a question mark.
+_NEW_SENTENCE = (
+    r"(?:You|Your|We|Our|It|This|I|Please|If you"
+    r"|(?:The|In this|In the)\s(?:aim|purpose|goal|study|project|research))\b"
+)
 _ENTITLED = re.compile(
     rf"\b(?:entitled|titled|with the title|[Ii]t is called"
     rf"|{STUDY_WORD}\s+(?:is\s+|by\s[^.:;\n]{{3,40}}\s)?(?:called|named)"
     r"|(?:title(?: of (?:the|this|our) (?:study|project|research|survey))?"
     r"|(?:formal|full|official|working) (?:title|name)"
     r"|name of (?:the|this|our) (?:study|project|research|survey)) is)[,:]?\s+"
-    r"(?P<title>[^\W\da-z_][^.\u201c\u201d\"?]{10,220}?)"
-    r"(?=\.(?:\s|$)|,\s(?:which|you|and is|is)\b|\n\s*\n"
+    r"(?P<title>[^\W\da-z_](?:[^.\u201c\u201d\"?]|\?(?=\s[A-Z])){10,220}?)"
+    rf"(?=\.(?:\s|$)|(?<=\?)\s{_NEW_SENTENCE}|,\s(?:which|you|and is|is)\b|\n\s*\n"
+    r"|\s(?:was|were|(?:has|have)\sbeen)\s(?:received|reviewed|approved|submitted|granted|determined"
+    r"|considered\sby|found\sto)\b"
     r"|\sand\s(?:has\s|have\s|was\s)?(?:determined|found|approved|reviewed|decided|granted)\b"
-    r"|\sand\s(?:it\s)?is\s(?:the|a|an|part|carried|conducted|run|led|organi[sz]ed|funded)\b|\sto\sthe\s(?:Committee|Board|IRB|REB)\b)"
+    r"|\sand\s(?:it\s)?(?:is|was|will\sbe)\s(?:being\s)?(?:the|a|an|part|carried|conducted|run|led"
+    r"|organi[sz]ed|funded|done|performed|undertaken|supervised|coordinated|directed|sponsored"
+    r"|supported|financed|under)\b|\sto\sthe\s(?:Committee|Board|IRB|REB)\b)"
 )
 _BETWEEN_COMMAS = re.compile(
     r"\b(?i:application|project|study|proposal|protocol|research)\b"

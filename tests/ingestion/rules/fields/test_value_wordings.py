@@ -16,6 +16,8 @@ from ingestion.rules.fields.extraction import read_fields
 from ingestion.rules.fields.persons.names import is_same_person, may_be_institution
 from ingestion.rules.fields.persons.person_names import find_name_line, trim
 from ingestion.rules.fields.titles.title_lines import continue_title
+from ingestion.rules.fields.titles.title_texts import clean
+from ingestion.rules.fields.titles.titles_in_text import titles_in_sentences
 from tests.ingestion.rules.pages import make_page, make_reading
 
 HEAD = ["Northfield University", "Research Ethics Committee", ""]
@@ -46,6 +48,18 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
     ("text", "role"),
     [
         ("Exempt\nTue, Sep 13, 2022 at 4:41 PM", None),
+        ("Date of the final test: 3 May 2021", DateRole.COMPLETION),
+        ("Test date: 3 May 2021", DateRole.COMPLETION),
+        ("Previous period of validity: from 3 May 2021", DateRole.OTHER),
+        ("New period of validity: from 3 May 2021", DateRole.BEGINNING),
+        ("in Clinical Research\na live webinar of 4 hours, on 3 May 2021", DateRole.COMPLETION),
+        ("Research Integrity, a one-day course on 3 May 2021", DateRole.COMPLETION),
+        ("Date of advice: 3 May 2021", DateRole.DECISION),
+        ("The Board, in the session of 3 May 2021, gives a positive opinion", DateRole.DECISION),
+        ("The Board, at its sitting on 3 May 2021, discussed the study", DateRole.REVIEW),
+        ("took part in the session of 3 May 2021", DateRole.COMPLETION),
+        ("Earlier renewals: 2020-05-03, 2021-05-03\nkeep to the approval", DateRole.EARLIER),
+        ("First approved 3 May 2020 and 3 May 2021. The Board approved it", DateRole.EARLIER),
         ("9/14/2022 Northfield Mail - Exempt", None),
         ("No: NU/Approval/57 Date: 22-12-2020\nClearance", None),
         ("Action Date: 23 May 2023", DateRole.DECISION),
@@ -1827,3 +1841,175 @@ def test_the_name_of_a_course_is_not_cut_where_its_line_ends():
         "on 27 February 2023",
     )
     assert values["course"].value.endswith("standards in clinical research")
+
+
+def test_a_committee_without_its_institution_comes_behind_the_whole_name():
+    values = read(
+        "irb-exemption",
+        "MEMORANDUM",
+        "FROM:   Institutional Review Board, Office of Research Support",
+        "Dear Dr. Sandhu,",
+        "The Ashgrove College Institutional Review Board thanks you for your work.",
+    )
+    assert values["irb_name"].value == "Ashgrove College Institutional Review Board"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "title"),
+    [
+        (
+            "The study entitled Do Nurses Trust Alarms? A Diary Study of Fatigue was received.",
+            "Do Nurses Trust Alarms? A Diary Study of Fatigue",
+        ),
+        (
+            "The study entitled Washing Hands in Rural Schools has been submitted to us.",
+            "Washing Hands in Rural Schools",
+        ),
+        (
+            "The study is called Why do shift workers nap? You will be asked to keep a diary.",
+            "Why do shift workers nap?",
+        ),
+        (
+            "The study is called Winning alone: chess and sleep and is done by dr. Ineke Zand.",
+            "Winning alone: chess and sleep",
+        ),
+        (
+            "It is called Taking turns in two languages and was funded by the council.",
+            "Taking turns in two languages",
+        ),
+    ],
+)
+def test_a_title_in_a_sentence_ends_before_what_is_said_of_the_study(sentence, title):
+    assert list(titles_in_sentences(sentence)) == [title]
+
+
+@pytest.mark.parametrize(
+    "person",
+    [
+        "(PI: Dr Owain Prys)",
+        "(Principal Investigator Dr Owain Prys)",
+        "[Researcher: O. Prys]",
+    ],
+)
+def test_the_investigator_in_brackets_is_no_part_of_the_title_before(person):
+    assert clean(f"Does a nap protect memories? A field study {person}").endswith("field study")
+
+
+def test_the_caption_of_the_next_cell_is_no_part_of_a_name():
+    page = make_page("Principal investigator   Dr Ola Ekblad   Second reader   Dr Moss")
+    page = replace(page, text=" ".join(page.text.split()))
+    values = read_fields(make_reading(page), TYPES["irb-approval"])
+    assert "Dr Ola Ekblad" in [value.value for value in values]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (
+            "The following members of the Committee were present:",
+            "Wanda Osei, researcher",
+            "Ms. Ilse Moreau, scientist",
+        ),
+        ("List of the members of the board", "Ilse Moreau, researcher", "Jon Vik, lay person"),
+        ("The following researchers are also involved:", "1. Ms. Ilse Moreau (Master student)"),
+    ],
+)
+def test_members_of_a_committee_and_other_researchers_are_no_investigators(rows):
+    assert "investigator" not in read("irb-approval", *HEAD, *rows)
+
+
+def test_the_investigator_may_be_named_behind_a_list_of_members():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Members present:",
+        "Wanda Osei, chemist",
+        "The study will be conducted by Ilse Moreau.",
+    )
+    assert values["investigator"].value == "Ilse Moreau"
+
+
+def test_a_date_below_the_head_of_a_table_about_an_approval_is_that_of_the_approval():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Consent form     September 19, 2025",
+        "Poster           August 22, 2025",
+        "",
+        "DATE MATERIALS APPROVED",
+        "October 3, 2025",
+    )
+    assert values["approval_date"].day == date(2025, 10, 3)
+
+
+def test_a_period_of_validity_may_begin_behind_a_colon():
+    values = read(
+        "irb-continuing-review",
+        "RENEWAL OF ETHICS APPROVAL",
+        "",
+        "New period of validity: from 2025-06-19 to 2026-06-18",
+        "First approval: 2024-06-19",
+    )
+    assert values["approval_date"].day == date(2025, 6, 19)
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        (
+            (
+                "HAVING REGARD to the request of Prof. Ada Conti,",
+                "the Committee for Bioethics of the University of Montelago, in the session of",
+                "13 May 2019, expresses a FAVOURABLE OPINION",
+            ),
+            "Committee for Bioethics of the University of Montelago",
+        ),
+        (
+            (
+                "Ethics Psychology <ethics-psy@zuiderzee.example>",
+                "The Ethics Committee Psychology & Education (EC-PE) has assessed your request.",
+            ),
+            "Ethics Committee Psychology & Education (EC-PE)",
+        ),
+        (
+            (
+                "Jawatankuasa Etika Penyelidikan (Manusia)",
+                "Your study has been granted approval for implementation by the Research Ethics",
+                "Committee (Human) of Universiti Tanjung Biru (JKPM-UTB). Your study has a number.",
+            ),
+            "Research Ethics Committee (Human) of Universiti Tanjung Biru (JKPM-UTB)",
+        ),
+        (
+            (
+                "Thank you for writing to the Human Research Ethics Committee \u2013 Law. The",
+                "Committee has granted approval on behalf of the Dunmore University Ethics Board.",
+            ),
+            "Human Research Ethics Committee \u2013 Law",
+        ),
+    ],
+)
+def test_the_committee_that_decides_is_named_in_a_sentence(lines, name):
+    value = read("irb-approval", "Dear Dr. Sandhu,", *lines)["irb_name"]
+    assert value.value == name
+    assert not value.is_sure
+
+
+def test_an_address_beside_a_committee_leaves_its_heading():
+    lines = ["Ashby College Ethics Committee | ethics@ashby.example", "Dear Dr. Sandhu,"]
+    assert read("irb-approval", *lines)["irb_name"].value == "Ashby College Ethics Committee"
+
+
+def test_a_committee_that_does_not_decide_is_not_taken():
+    values = read("irb-approval", *HEAD, "Send it to the Committee for Biosafety of Ashby College.")
+    assert values["irb_name"].value == "Research Ethics Committee"
+
+
+def test_a_line_within_a_sentence_comes_behind_the_course_at_its_caption():
+    values = read(
+        "rcr-certificate",
+        "Course      Research Integrity: Concise (Physics)",
+        "",
+        "This record is proof that the learner has met the policy on the",
+        "responsible conduct of research for new candidates. Please keep it.",
+    )
+    assert values["course"].value == "Research Integrity: Concise (Physics)"
