@@ -100,13 +100,13 @@ def compare_invented(file: Path, *, ocr: bool) -> Iterator[tuple[str, str, Compa
     with tempfile.TemporaryDirectory() as folder:
         for document in make_documents(file):
             content = _render(document.content) if ocr else document.content
-            reading = _read(content, Path(folder))
+            reading = read_content(content, Path(folder))
             fields = read_fields(reading, TYPES[document.slug])
             for each in compare_values(document.values, document.slug, fields):
                 yield document.slug, document.name, each
 
 
-def _read(content: bytes, folder: Path) -> DocumentReading:
+def read_content(content: bytes, folder: Path) -> DocumentReading:
     """Return the reading of a PDF, in this process. Raises TypeError if it cannot be read."""
     path = folder / "document.pdf"
     path.write_bytes(content)

@@ -29,6 +29,7 @@ from ingestion.rules.fuzzy_phrases import fold_letters
 MODEL_FILE = Path(__file__).with_name("type_model.json")
 # The coefficients of the model of boundaries, see segmentation.boundary_model.
 BOUNDARY_MODEL_FILE = Path(__file__).with_name("boundary_model.json")
+VALUE_MODEL_FILE = Path(__file__).with_name("value_model.json")
 TYPES_FILE_SETTING = "DOCUMENT_TYPES_FILE"
 MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not recognised
 
@@ -535,10 +536,11 @@ def find_fields(language: str) -> Mapping[str, FieldSpec]:
 def name_rules(model_sha256: str) -> str:
     """Return the version of all rules with a model of document types, stored with each decision.
 
-    It is "2026.11.3+boundaries-89ab4567+model-0123abcd". With a file of types, its digest comes
-    before: "2026.11.3+ab12cd34+boundaries-89ab4567+model-0123abcd".
+    It is "2026.11.3+boundaries-89ab4567+values-4567cdef+model-0123abcd". With a file of types, its
+    digest comes before "+boundaries".
     """
-    return f"{TYPES_VERSION}+boundaries-{BOUNDARY_MODEL_SHA256[:8]}+model-{model_sha256[:8]}"
+    built_in = f"boundaries-{BOUNDARY_MODEL_SHA256[:8]}+values-{VALUE_MODEL_SHA256[:8]}"
+    return f"{TYPES_VERSION}+{built_in}+model-{model_sha256[:8]}"
 
 
 def parse_doc_id(doc_id: str) -> tuple[str, str]:
@@ -556,5 +558,6 @@ def parse_doc_id(doc_id: str) -> tuple[str, str]:
 _CATALOGUE = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))
 TYPES, TYPES_VERSION, TYPES_FILE_FAULT = _CATALOGUE[:3]
 BOUNDARY_MODEL_SHA256 = hashlib.sha256(BOUNDARY_MODEL_FILE.read_bytes()).hexdigest()
+VALUE_MODEL_SHA256 = hashlib.sha256(VALUE_MODEL_FILE.read_bytes()).hexdigest()
 MODEL_SHA256 = hashlib.sha256(MODEL_FILE.read_bytes()).hexdigest()
 RULES_VERSION = name_rules(MODEL_SHA256)  # with the built-in model

@@ -26,6 +26,7 @@ from ingestion.rules.fields.searches.list_searches import read_list
 from ingestion.rules.fields.searches.searched_document import LIST_KINDS, SearchedDocument
 from ingestion.rules.fields.superseded_cells import has_master_version, without_superseded_cells
 from ingestion.rules.fields.titles import title_texts
+from ingestion.rules.fields.value_model import Suggestions, ValueModel
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
 _AT_CAPTION = frozenset({Way.PLACE, Way.TEXT, Way.FORM})
@@ -59,11 +60,13 @@ def read_fields(
     *,
     month_first: bool | None = None,
     names: Collection[str] | None = None,
+    model: ValueModel | None = None,
 ) -> tuple[FieldValue, ...]:
     """Return one value for each field that was found, in the order of the type's fields.
 
     `month_first` is the order of day and month in the country of the site, if it is known. With
-    `names`, only these fields are searched, and all dates if one of them is a date.
+    `names`, only these fields are searched, and all dates if one of them is a date. `model`
+    suggests values. By default, it is the built-in one.
     """
     order = find_month_first(reading, kind, month_first)
     plain = join_broken_words(without_superseded_cells(reading))
@@ -78,6 +81,19 @@ def read_fields(
                 lists[spec.name] = value
         else:
             found[spec.name] = _collect(document, spec)
+    values = {**lists, **_choose_values(kind, found)}
+    suggestions = Suggestions(document, _date_order(kind), model)
+    for spec in kind.fields:
+        is_missing = spec.name in found and spec.name not in values
+        if is_missing and (value := suggestions.suggest(spec, values)):
+            values[spec.name] = value
+    return tuple(values[spec.name] for spec in kind.fields if spec.name in values)
+
+
+def _choose_values(
+    kind: DocumentType, found: Mapping[str, Mapping[str, FoundValue]]
+) -> dict[str, FieldValue]:
+    """Return the best of the values that were found for each field."""
     candidates = {
         name: [
             Candidate(key, each.ways, each.score, each.rank, each.value.day)
@@ -87,13 +103,11 @@ def read_fields(
     }
     order_of_dates = _date_order(kind)
     choices = choose_together(candidates, order_of_dates)
-    values = dict(lists)
-    for name, choice in choices.items():
-        values[name] = _value_of_choice(choice, found[name])
+    values = {name: _value_of_choice(choice, found[name]) for name, choice in choices.items()}
     for begins, ends in order_of_dates:
         if begins in values and ends in values:
             values[ends] = _confirm_end(values[begins], values[ends], found[ends])
-    return tuple(values[spec.name] for spec in kind.fields if spec.name in values)
+    return values
 
 
 def _select_fields(kind: DocumentType, names: Collection[str] | None) -> Sequence[FieldSpec]:

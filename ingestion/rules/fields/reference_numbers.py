@@ -135,10 +135,35 @@ def is_house_number(number: str, text: str, end: int) -> bool:
     return number.isdigit() and bool(_STREET_BEHIND.match(text, end))
 
 
+def list_dates_and_phones(text: str) -> list[tuple[int, int]]:
+    """Return where the dates and the telephone numbers of a text begin and end."""
+    dates = [(each.start, each.end) for each in find_dates(text, short_years=True)]
+    return dates + [match.span() for match in _PHONE.finditer(text)]
+
+
+def is_no_reference(text: str, start: int, end: int, taken: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a part of a text is certainly no number of a study.
+
+    It is a part of a date or of a telephone number (`taken`), a time, or the number of a law, of a
+    house or of a submission.
+    """
+    number = text[start:end]
+    if any(first < end and start < last for first, last in taken) and not (
+        _WITH_LETTER.search(number) or _CODE_WITH_DATE.match(number)
+    ):
+        return True
+    is_of_law = _LAW.fullmatch(number) and _OF_LAW.search(text, max(0, start - _MAX_LAW), start)
+    return bool(
+        is_of_law
+        or _TIME.fullmatch(number)
+        or _FOR_STUDY.match(text, end)
+        or is_house_number(number, text, end)
+    )
+
+
 def find_references(text: str) -> Iterator[ReferenceNumber]:
     """Yield the numbers of a text that may name a study, in order."""
-    taken = [(each.start, each.end) for each in find_dates(text, short_years=True)]
-    taken += [match.span() for match in _PHONE.finditer(text)]
+    taken = list_dates_and_phones(text)
     examined = 0
     for match in _NUMBER.finditer(text):
         number = match["number"]
@@ -146,13 +171,7 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
             continue
         examined += 1
         start, end = match.span("number")
-        is_date = any(first < end and start < last for first, last in taken)
-        is_date = is_date and not (_WITH_LETTER.search(number) or _CODE_WITH_DATE.match(number))
-        if is_date or _TIME.fullmatch(number):
-            continue
-        is_of_law = _LAW.fullmatch(number) and _OF_LAW.search(text, max(0, start - _MAX_LAW), start)
-        is_of_submission = _FOR_STUDY.match(text, end)
-        if is_of_law or is_of_submission or is_house_number(number, text, end):
+        if is_no_reference(text, start, end, taken):
             continue
         rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)

@@ -19,6 +19,7 @@ from ingestion.rules.document_types import (
     MODEL_SHA256,
     TYPES,
     TYPES_FILE_SETTING,
+    VALUE_MODEL_SHA256,
     TypesError,
     TypesFile,
     load_catalogue,
@@ -171,8 +172,8 @@ def test_parser_processes_use_the_added_type(own, tmp_path):
     script.write_text(IN_THE_POOL, encoding="utf-8")
     done = run(str(script), str(document), path=own)
     digest = sha256(own.read_bytes()).hexdigest()
-    models = f"boundaries-{BOUNDARY_MODEL_SHA256[:8]}+model-{MODEL_SHA256[:8]}"
-    version = f"{VERSION}+{digest[:8]}+{models}"
+    fixed = f"boundaries-{BOUNDARY_MODEL_SHA256[:8]}+values-{VALUE_MODEL_SHA256[:8]}"
+    version = f"{VERSION}+{digest[:8]}+{fixed}+model-{MODEL_SHA256[:8]}"
     assert done.stdout.split() == ["iata-certificate", "ARCHIVED", version]
 
 

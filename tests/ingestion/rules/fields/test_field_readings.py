@@ -15,7 +15,8 @@ HEAD = ["Northfield University", "Research Ethics Committee", ""]
 
 def read(slug, *lines, month_first=None, **page):
     reading = make_reading(make_page(*lines, **page))
-    values = read_fields(reading, TYPES[slug], month_first=month_first)
+    # By the rules alone, without suggestions of the model.
+    values = read_fields(reading, TYPES[slug], month_first=month_first, model={})
     return {value.name: value for value in values}
 
 

@@ -1,0 +1,134 @@
+"""The suggestions of the model of values, and the candidates among which it chooses."""
+
+from datetime import date
+from hashlib import sha256
+
+import pytest
+
+from ingestion.rules.document_types import RULES_VERSION, TYPES, VALUE_MODEL_FILE
+from ingestion.rules.fields.extraction import read_fields
+from ingestion.rules.fields.printed_candidates import (
+    DATE,
+    MAX_CANDIDATES,
+    NUMBER,
+    list_dates,
+    list_numbers,
+    list_persons,
+)
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
+from ingestion.rules.fields.value_model import FieldModel, Suggestions, load_value_model
+from ingestion.rules.fields.values import FieldValue
+from tests.ingestion.rules.pages import make_page, make_reading
+
+APPROVAL = TYPES["irb-approval"]
+SPECS = {spec.name: spec for spec in APPROVAL.fields}
+
+
+def make_searched(*lines, month_first=None):
+    return SearchedDocument(make_reading(make_page(*lines)), APPROVAL, month_first)
+
+
+def make_model(weights, *, kind=NUMBER):
+    return FieldModel(kind, -3.0, weights, 0.0)
+
+
+def make_value(name, value, day=None):
+    return FieldValue(name, value, 1, "native", 100.0, day=day)
+
+
+def suggest(document, model, *, name="protocol_number", values=None):
+    suggestions = Suggestions(document, model={("irb-approval", name): model})
+    return suggestions.suggest(SPECS[name], values or {})
+
+
+def test_the_version_of_the_rules_identifies_the_model():
+    digest = sha256(VALUE_MODEL_FILE.read_bytes()).hexdigest()
+    assert f"+values-{digest[:8]}+" in RULES_VERSION
+
+
+def test_a_model_exists_for_fields_of_the_types_that_it_names_only():
+    for slug, name in load_value_model():
+        assert name in {spec.name for kind in TYPES.values() for spec in kind.fields}, name
+        assert slug in TYPES
+
+
+def test_a_value_that_no_rule_finds_is_suggested_in_doubt():
+    lines = (
+        "Faculty of Psychology",
+        "Ethics Committee",
+        "Decision on the proposal EKP-22-118, Sundberg",
+        "The committee dealt with the proposal at its sitting. There are no objections.",
+        "Date 4 May 2022",
+    )
+    reading = make_reading(make_page(*lines))
+    alone = {value.name: value for value in read_fields(reading, APPROVAL, model={})}
+    found = {value.name: value for value in read_fields(reading, APPROVAL)}
+    assert "protocol_number" not in alone
+    assert found["protocol_number"].value == "EKP-22-118"
+    assert found["protocol_number"].is_unconfirmed
+    assert not found["protocol_number"].is_sure
+
+
+@pytest.mark.parametrize(
+    ("others", "value"), [({}, "2020-77"), ({"amendment_number": "2020-77"}, "AB-1")]
+)
+def test_the_most_probable_number_that_no_other_field_has_is_suggested(others, value):
+    document = make_searched("Dossier 2020-77", "Code AB-1")
+    weights = {"directly before=dossier": 4.5, "directly before=code": 3.5}
+    values = {name: make_value(name, text) for name, text in others.items()}
+    assert suggest(document, make_model(weights), values=values).value == value
+
+
+@pytest.mark.parametrize(
+    ("approved", "is_suggested"), [(date(2021, 5, 3), True), (date(2022, 5, 2), False)]
+)
+def test_no_document_ends_on_the_day_on_which_it_begins(approved, is_suggested):
+    model = make_model({"directly before=until": 5.0}, kind=DATE)
+    values = {"approval_date": make_value("approval_date", approved.isoformat(), approved)}
+    document = make_searched("until 2 May 2022")
+    suggestions = Suggestions(
+        document, [("approval_date", "expiry_date")], {("irb-approval", "expiry_date"): model}
+    )
+    found = suggestions.suggest(SPECS["expiry_date"], values)
+    assert (found is not None) == is_suggested
+
+
+def test_nothing_is_suggested_below_the_threshold_or_without_a_candidate():
+    weights = {"directly before=dossier": 2.9}
+    assert suggest(make_searched("Dossier 2020-77"), make_model(weights)) is None
+    assert suggest(make_searched("No number at all"), make_model(weights)) is None
+
+
+def test_a_suggested_date_keeps_both_of_its_readings():
+    model = make_model({"directly before=on": 5.0}, kind=DATE)
+    value = suggest(make_searched("approved on 02/06/2021"), model, name="approval_date")
+    assert (value.day, value.readings) == (None, ("2021-06-02", "2021-02-06"))
+    known = make_searched("approved on 02/06/2021", month_first=True)
+    assert suggest(known, model, name="approval_date").day == date(2021, 2, 6)
+
+
+@pytest.mark.parametrize(
+    ("line", "numbers"),
+    [
+        ("Subject: approval (EA210077-A2).", ["EA210077-A2"]),
+        ("file 2018-055(K), NM-REB 109555", ["2018-055(K)", "109555", "NM-REB 109555"]),
+        ("No. DIM/EC/2021-22/0447;", ["DIM/EC/2021-22/0447"]),
+        ("no digits here", []),
+    ],
+)
+def test_each_text_with_a_digit_may_be_a_number(line, numbers):
+    assert [each.text for each in list_numbers(make_searched(line))] == numbers
+
+
+def test_dates_and_names_are_candidates_with_the_words_around_them():
+    document = make_searched("Approved by the chair, Dr Ann Cole, on 4 May 2021", "Dear Dr Cole")
+    (day,) = list_dates(document)
+    assert {"directly before=on", "from first=0", "at end"} <= day.features
+    (person,) = list_persons(document)
+    assert person.text == "Dr Ann Cole"
+    assert {"titled", "addressed", "before=chair"} <= person.features
+
+
+def test_a_document_of_numbers_has_a_limited_number_of_candidates():
+    lines = [" ".join(f"{line}-{number}" for number in range(40)) for line in range(40)]
+    assert len(list_numbers(make_searched(*lines))) == MAX_CANDIDATES
