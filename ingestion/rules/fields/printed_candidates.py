@@ -17,7 +17,7 @@ from ingestion.rules.fields.reference_numbers import is_no_reference, list_dates
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 
 NUMBER, VERSION, DATE, PERSON = "number", "version", "date", "person"
-MAX_PAGES = 8  # of a document whose numbers and dates are listed
+MAX_PAGES = 4  # of a document whose numbers and dates are listed
 MAX_CANDIDATES = 150  # of one kind
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
