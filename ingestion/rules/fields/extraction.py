@@ -66,7 +66,7 @@ def read_fields(
 
     `month_first` is the order of day and month in the country of the site, if it is known. With
     `names`, only these fields are searched, and all dates if one of them is a date. `model`
-    suggests values. By default, it is the built-in one.
+    suggests values of all fields. By default, it is the built-in one.
     """
     order = find_month_first(reading, kind, month_first)
     plain = join_broken_words(without_superseded_cells(reading))
@@ -82,11 +82,12 @@ def read_fields(
         else:
             found[spec.name] = _collect(document, spec)
     values = {**lists, **_choose_values(kind, found)}
-    suggestions = Suggestions(document, _date_order(kind), model)
-    for spec in kind.fields:
-        is_missing = spec.name in found and spec.name not in values
-        if is_missing and (value := suggestions.suggest(spec, values)):
-            values[spec.name] = value
+    if names is None:
+        suggestions = Suggestions(document, _date_order(kind), model)
+        for spec in kind.fields:
+            is_missing = spec.name in found and spec.name not in values
+            if is_missing and (value := suggestions.suggest(spec, values)):
+                values[spec.name] = value
     return tuple(values[spec.name] for spec in kind.fields if spec.name in values)
 
 

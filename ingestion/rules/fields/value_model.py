@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
 
+from ingestion.reading.languages import ENGLISH
 from ingestion.rules.document_types import VALUE_MODEL_FILE, FieldSpec
 from ingestion.rules.fields import text_readings
 from ingestion.rules.fields.printed_candidates import (
@@ -98,8 +99,9 @@ class Suggestions:
 
     def suggest(self, spec: FieldSpec, values: Mapping[str, FieldValue]) -> FieldValue | None:
         """Return a value of a field that has none, or None. `values` are those of other fields."""
-        model = self._model.get((self._document.kind.slug, spec.name))
-        if model is None:
+        kind = self._document.kind
+        model = self._model.get((kind.slug, spec.name))
+        if model is None or kind.language != ENGLISH:
             return None
         possible = [
             (model.score(each), place)

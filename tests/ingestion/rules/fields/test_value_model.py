@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from ingestion.rules.document_types import RULES_VERSION, TYPES, VALUE_MODEL_FILE
+from ingestion.rules.document_types import RULES_VERSION, TYPES, VALUE_MODEL_FILE, find_types
 from ingestion.rules.fields.extraction import read_fields
 from ingestion.rules.fields.printed_candidates import (
     DATE,
@@ -97,6 +97,12 @@ def test_nothing_is_suggested_below_the_threshold_or_without_a_candidate():
     weights = {"directly before=dossier": 2.9}
     assert suggest(make_searched("Dossier 2020-77"), make_model(weights)) is None
     assert suggest(make_searched("No number at all"), make_model(weights)) is None
+
+
+def test_nothing_is_suggested_for_a_document_in_another_language():
+    kind = find_types("deu")["irb-approval"]
+    document = SearchedDocument(make_reading(make_page("Dossier 2020-77")), kind, None)
+    assert suggest(document, make_model({"directly before=dossier": 9.0})) is None
 
 
 def test_a_suggested_date_keeps_both_of_its_readings():
