@@ -52,7 +52,10 @@ def check_site(case: CheckInput) -> Iterator[RuleFinding]:
 
 
 def check_protocol(case: CheckInput) -> Iterator[RuleFinding]:
-    """Yield PROTOCOL_MISMATCH if the document names another protocol and never the study's own."""
+    """Yield PROTOCOL_MISMATCH if the document names another protocol and never the study's own.
+
+    A number that only the model suggests is a question: it may be the committee's own number.
+    """
     value, known = case.fields.get("protocol_number"), case.site.protocol_number
     if not value or not known or not case.kind.names_protocol or is_same_number(value.value, known):
         return
@@ -62,6 +65,9 @@ def check_protocol(case: CheckInput) -> Iterator[RuleFinding]:
         return
     if is_nearly_same_number(value.value, known) and _may_be_misread(value):
         yield _nearly(value, _("protocol number"), known)
+    elif value.is_suggested:
+        what = {"what": _("the protocol number")}
+        yield make_finding_if_sure(value, what, "PROTOCOL_MISMATCH", {}, noun=case.noun_of(value))
     else:
         yield RuleFinding(
             "PROTOCOL_MISMATCH", value.page, {"named": value.value, "expected": known}

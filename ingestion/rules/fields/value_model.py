@@ -147,7 +147,7 @@ def make_value(candidate: PrintedCandidate, spec: FieldSpec) -> FieldValue:
         text = _VERSION_SIGN.sub("", text)
     found = text_readings.value_of_text(candidate.page, spec, text)
     confidence = min(found.confidence, SUGGESTED_CONFIDENCE)
-    found = replace(found, confidence=confidence, is_unconfirmed=True)
+    found = replace(found, confidence=confidence, is_unconfirmed=True, is_suggested=True)
     if written := candidate.written:
         readings = tuple(day.isoformat() for day in written.readings)
         day = written.day

@@ -68,6 +68,8 @@ class FieldValue:
     readings: tuple[str, ...] = ()
     # Whether only one way led to the value, so that a person has to confirm it.
     is_unconfirmed: bool = False
+    # Whether only the model suggests it, so that nothing may be stated because of it.
+    is_suggested: bool = False
     # Whether a number is the own reference of the committee or institution that wrote the document.
     is_own_reference: bool = False
 

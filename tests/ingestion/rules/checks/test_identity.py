@@ -277,3 +277,25 @@ def test_the_declared_language_of_a_document_is_no_finding(language):
 def test_a_person_that_a_manifest_declares_is_compared_with_the_document():
     verdict = checked(make_document("cv"), person="Ana Ruiz")
     assert "PERSON_MISMATCH" in codes(verdict)
+
+
+def test_a_number_that_only_the_model_suggests_is_a_question_and_no_mismatch():
+    reading = make_reading(
+        make_page(
+            "Northfield University",
+            "Research Ethics Committee",
+            "Decision on the proposal EKP-22-118, Sundberg",
+            "The committee has approved the study on 4 May 2026.",
+            "Principal investigator: Dr Ann Cole",
+        )
+    )
+    verdict = checked(reading, declared="irb-approval")
+    (number,) = (value for value in verdict.fields if value.name == "protocol_number")
+    assert (number.value, number.is_suggested) == ("EKP-22-118", True)
+    assert "PROTOCOL_MISMATCH" not in codes(verdict)
+    (asked,) = (
+        each.facts["read"]
+        for each in verdict.findings
+        if each.code == "VALUE_IN_DOUBT" and each.facts.get("read") == "EKP-22-118"
+    )
+    assert asked == "EKP-22-118"
