@@ -1,4 +1,4 @@
-"""Lists the numbers and the dates that a document prints, each with features of its context.
+"""Lists the numbers, dates and names that a document prints, each with features of its context.
 
 The model of values (`value_model`) tells by the features which of them is the value of a field. A
 feature is a text, such as "before=approved" or "shape=99-9999".
@@ -6,7 +6,7 @@ feature is a text, such as "before=approved" or "shape=99-9999".
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -17,7 +17,7 @@ from ingestion.rules.fields.reference_numbers import is_no_reference, list_dates
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 
 NUMBER, VERSION, DATE, PERSON = "number", "version", "date", "person"
-MAX_PAGES = 4  # of a document whose numbers and dates are listed
+MAX_PAGES = 4  # of a document whose numbers, dates and names are listed
 MAX_CANDIDATES = 150  # of one kind
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -39,12 +39,11 @@ _WORDS_BEFORE, _WORDS_AFTER, _WORDS_ABOVE = 5, 3, 4
 
 @dataclass(frozen=True, slots=True)
 class PrintedCandidate:
-    """A number or a date that a document prints, and the features of its context."""
+    """A number, date or name that a document prints, and the features of its context."""
 
     text: str  # as it is printed
     page: PageReading
     features: frozenset[str]
-    key: Hashable  # equal for the same value
     written: WrittenDate | None = None  # a date
 
 
@@ -97,8 +96,7 @@ def _list_texts_with_digits(
                     features.add("letters")
                 if line[start - 1 : start] in {"(", "[", "#"}:
                     features.add("opened")
-                key = fold_number(text)
-                found.append(PrintedCandidate(text, page, frozenset(features), key))
+                found.append(PrintedCandidate(text, page, frozenset(features)))
     return found
 
 
@@ -128,7 +126,7 @@ def list_dates(document: SearchedDocument) -> list[PrintedCandidate]:
             *(f"role={role}" for role in roles.get((page.number, written.day), ())),
             *_features_of_place(lines, place, written.start, written.end, number),
         }
-        found.append(PrintedCandidate(written.raw, page, frozenset(features), own, written))
+        found.append(PrintedCandidate(written.raw, page, frozenset(features), written))
     return found
 
 
@@ -158,7 +156,7 @@ def list_persons(document: SearchedDocument) -> list[PrintedCandidate]:
                     features.add("comma")
                 if not addressed.isdisjoint(parts):
                     features.add("addressed")
-                found.append(PrintedCandidate(name, page, frozenset(features), frozenset(parts)))
+                found.append(PrintedCandidate(name, page, frozenset(features)))
     return found
 
 

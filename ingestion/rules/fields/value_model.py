@@ -123,7 +123,7 @@ class Suggestions:
     ) -> bool:
         """Return whether the other values of the document permit a candidate.
 
-        A number is that of one field only, and a document does not end on the day on which it
+        A text is the value of one field only, and a document does not end on the day on which it
         begins.
         """
         if candidate.written:
@@ -134,10 +134,9 @@ class Suggestions:
             ]
             last = max(days_of(candidate.written))
             return all(begin is None or begin < last for begin in begins)
-        key = candidate.key
-        if not isinstance(key, str):
-            return True
-        return key not in (fold_number(each.value) for each in values.values())
+        return fold_number(candidate.text) not in (
+            fold_number(each.value) for each in values.values()
+        )
 
 
 def make_value(candidate: PrintedCandidate, spec: FieldSpec) -> FieldValue:
