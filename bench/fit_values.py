@@ -1,9 +1,9 @@
 """Fits the model of values, and writes it into the package.
 
-`python -m bench.fit_values fit` fits a logistic regression for each field with the invented
-documents of `value_texts/working.pages`. `python -m bench.fit_values unseen FILE ...` counts the
-values of other documents of this form that are read with the model, and by the rules alone.
-docs/assessment.md describes the measurement.
+`python -m bench.fit_values fit` fits a conditional logistic regression for each field with the
+invented documents of `value_texts/working.pages`. `python -m bench.fit_values unseen FILE ...`
+counts the values of other documents of this form that are read with the model, and by the rules
+alone. docs/assessment.md describes the measurement.
 """
 
 import argparse
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import LogisticRegression
 
 from bench.values import TEXTS, WORKING, make_documents, read_content
 from ingestion.assessment.scores import Outcome, compare_values
@@ -34,6 +35,8 @@ from ingestion.rules.fields.printed_candidates import (
 )
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.value_model import LISTS, FieldModel, ValueModel, make_value
+
+Vector = NDArray[np.float64]
 
 DECISIONS = (
     "irb-approval",
@@ -72,7 +75,8 @@ FIELDS: Sequence[tuple[Sequence[str], str, str]] = (
     (("cv",), "document_date", DATE),
 )
 MIN_OCCURRENCES = 3  # of a feature among the candidates
-STRENGTH = 1.0  # inverse of the regularisation
+STRENGTH = 0.3  # inverse of the regularisation
+MAX_SCORE = 50.0  # of a candidate while the model is fitted
 FOLDS = 5  # of the cross-validation, by document
 MIN_PRECISION, WINDOW = 0.5, 25  # of suggestions near the threshold, and documents that show it
 # Below it, in log-odds, a document is likely not to have the value, and none is suggested.
@@ -149,27 +153,47 @@ def fit_field(examples: Sequence[FieldExample], kind: str) -> FieldModel:
 
 
 def _regress(examples: Sequence[FieldExample], kind: str) -> FieldModel:
+    """Return the model under which the printed values are most probable.
+
+    The candidates of a document compete with each other, and with having no value, whose score is
+    0 (a conditional logistic regression).
+    """
     features = [each.features for example in examples for each in example.candidates]
     counts = Counter(each for found in features for each in found)
     known = sorted(each for each, count in counts.items() if count >= MIN_OCCURRENCES)
-    columns = {each: at for at, each in enumerate(known)}
-    rows = [[columns[each] for each in found if each in columns] for found in features]
+    columns = {each: at for at, each in enumerate(known, start=1)}
+    rows = [[0, *sorted(columns[each] for each in found if each in columns)] for found in features]
     matrix = csr_matrix(
         (
             np.ones(sum(map(len, rows))),
-            [column for row in rows for column in sorted(row)],
+            [column for row in rows for column in row],
             np.cumsum([0, *map(len, rows)]),
         ),
-        shape=(len(rows), len(known)),
+        shape=(len(rows), len(known) + 1),
     )
-    answers = [answer for example in examples for answer in example.are_values]
-    fitted = LogisticRegression(C=STRENGTH, max_iter=1_000).fit(matrix, answers)
+    documents = np.repeat(range(len(examples)), [len(each.candidates) for each in examples])
+    are_values = np.array([each for example in examples for each in example.are_values])
+    has_value = np.array([any(example.are_values) for example in examples])
+
+    def lose(weights: Vector) -> tuple[float, Vector]:
+        scores = np.exp(np.clip(matrix @ weights, -MAX_SCORE, MAX_SCORE))
+        all_ = np.bincount(documents, scores, len(examples)) + 1.0
+        right = np.bincount(documents, scores * are_values, len(examples))
+        right = np.where(has_value, right, 1.0)
+        slopes = scores / all_[documents]
+        slopes -= np.where(are_values, scores / right[documents], 0.0)
+        penalty = np.concatenate([[0.0], weights[1:]]) / STRENGTH
+        loss = np.log(all_ / right).sum() + weights @ penalty / 2
+        return float(loss), matrix.T @ slopes + penalty
+
+    start = np.zeros(len(known) + 1)
+    intercept, *fitted = minimize(lose, start, jac=True, method="L-BFGS-B").x
     weights = {
         name: round(float(weight), DIGITS)
-        for name, weight in zip(known, fitted.coef_[0], strict=True)
+        for name, weight in zip(known, fitted, strict=True)
         if abs(weight) >= MIN_WEIGHT
     }
-    return FieldModel(kind, round(float(fitted.intercept_[0]), DIGITS), weights, 0.0)
+    return FieldModel(kind, round(float(intercept), DIGITS), weights, 0.0)
 
 
 def _choose_threshold(ranked: Sequence[tuple[float, bool]]) -> float:

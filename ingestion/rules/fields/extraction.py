@@ -83,11 +83,7 @@ def read_fields(
             found[spec.name] = _collect(document, spec)
     values = {**lists, **_choose_values(kind, found)}
     if names is None:
-        suggestions = Suggestions(document, _date_order(kind), model)
-        for spec in kind.fields:
-            is_missing = spec.name in found and spec.name not in values
-            if is_missing and (value := suggestions.suggest(spec, values)):
-                values[spec.name] = value
+        values = Suggestions(document, _date_order(kind), model).complete(values, found)
     return tuple(values[spec.name] for spec in kind.fields if spec.name in values)
 
 

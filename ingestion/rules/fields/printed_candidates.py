@@ -5,6 +5,7 @@ feature is a text, such as "before=approved" or "shape=99-9999".
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ _OPENING, _CLOSING = "([{\"'\u201c\u2018#,;:", ")].,;:\"'\u201d\u2019}"
 # One or two words with a capital before a number, as in "NM-REB 109555".
 _PREFIX = re.compile(r"(?:^|(?<=[\s(\[:#]))(?:[A-Z][A-Za-z/-]{0,9} ){1,2}$")
 _WORD = re.compile(r"[^\W\d_]+|#|:")
-_NAME = re.compile(person_names.PATTERN_AT_CAPTION)
+_NAME = re.compile(rf"(?<![^\W\d_])(?:{person_names.PATTERN_AT_CAPTION})")
 _TITLED = re.compile(r"(?i)^(?:dr|prof|professor|mr|mrs|ms|miss|mx|assoc|asst|a/prof)\b")
 _ADDRESSED = re.compile(r"(?i)\bdear\s+(?P<name>[^\n,:;]{3,60})")
 _LONG_DIGITS, _DIGITS = re.compile(r"\d{4,}"), re.compile(r"(?<!9)\d{1,3}(?!\d)")
@@ -34,7 +35,11 @@ _CAPITALS, _SMALL = re.compile(r"[A-Z]+"), re.compile(r"[a-z]+")
 _NOT_SIGNS = re.compile(r"[\W_]+")
 _MAX_SHAPE = 14  # characters
 _LINES_PER_PLACE, _CHARACTERS_PER_LENGTH = 4, 20
+_DISTANCES = (0, 1, 7, 21, 60, 200, 330, 400, 1200)  # days, at most, between two dates
 _WORDS_BEFORE, _WORDS_AFTER, _WORDS_ABOVE = 5, 3, 4
+# Features of the date of a letter, which is in the upper lines of the first page.
+_LINES_OF_HEAD = 20
+_AS_LETTER_DATE = frozenset({"alone", "at end", "directly before=date", "pair before=date :"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +115,55 @@ def list_dates(document: SearchedDocument) -> list[PrintedCandidate]:
         for written in _find_dates(line, document.month_first)
     ][:MAX_CANDIDATES]
     days = [days_of(written) for *_, written in places]
+    contexts = [
+        _features_of_place(lines, place, written.start, written.end, number)
+        for number, _, lines, place, written in places
+    ]
     ordered = sorted({day for each in days for day in each})
+    letter_day = next(
+        (
+            min(own)
+            for (number, _, _, place, _), own, context in zip(places, days, contexts, strict=True)
+            if number == 0 and place < _LINES_OF_HEAD and not context.isdisjoint(_AS_LETTER_DATE)
+        ),
+        None,
+    )
     roles: dict[tuple[int, date | None], set[str]] = {}
     for page in {page.number: page for _, page, *_ in places}.values():
         for each in document.dates_of(page):
             roles.setdefault((page.number, each.value.day), set()).add(each.role.value)
     found: list[PrintedCandidate] = []
-    for (number, page, lines, place, written), own in zip(places, days, strict=True):
-        at = ordered.index(min(own))
+    for (_, page, _, _, written), own, context in zip(places, days, contexts, strict=True):
+        day = min(own)
+        at = ordered.index(day)
         features = {
             f"from first={min(at, 4)}",
             f"from last={min(len(ordered) - 1 - at, 3)}",
             f"days={min(len(ordered), 6)}",
             f"count={min(sum(not own.isdisjoint(other) for other in days), 4)}",
             *(f"role={role}" for role in roles.get((page.number, written.day), ())),
-            *_features_of_place(lines, place, written.start, written.end, number),
+            *context,
+            *_features_beside_letter(day, letter_day, ordered),
         }
         found.append(PrintedCandidate(written.raw, page, frozenset(features), written))
     return found
+
+
+def _features_beside_letter(
+    day: date, letter_day: date | None, ordered: Sequence[date]
+) -> Iterator[str]:
+    """Yield the distance of a day from that of the letter, and its rank among those before it."""
+    if letter_day is None:
+        yield "no letter date"
+        return
+    distance = (day - letter_day).days
+    sign = "-" if distance < 0 else ""
+    step = f"{sign}{bisect_left(_DISTANCES, abs(distance))}"
+    yield f"from letter={step}"
+    if distance < 0:
+        rank = sum(day < each <= letter_day for each in ordered)
+        yield f"before letter={min(rank, 5)}"
+        yield f"before letter={min(rank, 3)} from letter={step}"
 
 
 def list_persons(document: SearchedDocument) -> list[PrintedCandidate]:

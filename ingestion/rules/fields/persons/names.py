@@ -67,7 +67,7 @@ _REGISTRATION_NUMBER = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)
 _DIGIT, _LONG_WORD = re.compile(r"\d"), re.compile(r"[^\W\d_]{3,}")
 _NO_INSTITUTION = re.compile(r"(?i)\b(?:(?:tele)?phone|version)\b|[@?]|\):")
 _BETWEEN_WORDS = re.compile(r"[\s,;/()]+")
-_ABBREVIATION = re.compile(r"[A-Z]{3,7}")
+_ABBREVIATION = re.compile(r"[A-Z]{2,7}|(?:[A-Z][a-z]+){3,}")
 _SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."
 _SCIENCES_BEFORE_MEDICINE = re.compile(r"\bn\.\s?(?=med\.)")  # as in "dr hab. n. med."
 _SLASHED_TITLE = re.compile(r"\ba/(?=prof\b)", re.IGNORECASE)  # associate professor
@@ -241,7 +241,7 @@ def _interpret(text: str) -> Iterator[Name]:
 def split_name(text: str) -> tuple[tuple[str, ...], ...]:
     """Return the words of a text without titles and degrees, each split at its hyphens and dots.
 
-    Capital letters behind a degree are another one, as in "Ann Smith, MD, FPCP".
+    An abbreviation behind a degree is another one, as in "Ann Smith, MD, FPCP, GradCertEd".
 
     "M.D." is one word and "J.R." two. A hyphen splits a double name; an apostrophe does not.
     """

@@ -168,8 +168,9 @@ _BEHIND_LIST = re.compile(
     r"(?:^|[\n.])[ \t]*(?:Dear|Yours|We|The|This|These|You|Your|It|In|On|Please|Thank|I)\s"
     r"|\n[^\n:]{0,30}\b(?i:investigator|researcher|applicant|student)\b[^\n:]{0,20}:"
 )
-# The end of a line in a paragraph. What is before it is examined last, because that takes longer.
-_WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")
+# The end of a line in a paragraph, without a caption in the line below. What is before it is
+# examined last, because that takes longer.
+_WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)(?![A-Z][^\n:.]{1,30}:\s)")
 _NAME = re.compile(person_names.PATTERN)
 
 

@@ -227,7 +227,8 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
             for title in titles:
                 if titles_in_text.ONLY_NUMBER.fullmatch(title):
                     continue
-                if titles is not quoted:  # whose marks show where they end
+                # Marks of a quotation show where it ends.
+                if titles is not quoted and title not in by_place:
                     title = placed_titles.end_at_paragraph(title, printed, gap)  # noqa: PLW2901 - shortened
                 ways = {way}
                 if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in placed:

@@ -16,6 +16,7 @@ _MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph begins after so much more space
 _MIN_TITLE_WORDS = 2
 _MAX_OFF_MIDDLE = 4.0  # points, twice the distance of a caption from the middle of its cell
 _MAX_CELL_HEIGHT = 4.0  # of the height of the caption, from its middle up and down, together
+_MAX_OFFSET = 3.0  # points, between the left edges of a caption and of a line below it
 _SEARCHED_LENGTH = 24  # characters of a title by which its first line is found
 
 
@@ -57,8 +58,10 @@ def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
             continue
         beside = [
             each
-            for each in lines[max(0, at - 1) : at + 3]
-            if each.box.left > line.box.right and geometry.is_level_with(line.box, each.box)
+            for each in lines[max(0, at - 2) : at + 4]
+            if each.box.left > line.box.right
+            and geometry.is_level_with(line.box, each.box)
+            and not titles_in_text.ONLY_NUMBER.fullmatch(each.text.strip("[]()"))
         ]
         if cell := _cell_beside_middle(line, lines):
             yield title_texts.clean(" ".join(cell))
@@ -70,6 +73,8 @@ def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
             default=line,
         )
         column = _column_below(first, lines[at + 1 :], gap)
+        if first is not line and not column:
+            column = _lines_below_caption(line, first, lines, gap)
         if is_study:
             if first is not line and len(first.text.split()) > _MIN_TITLE_WORDS:
                 yield title_texts.clean(title_lines.continue_title(first.text, column))
@@ -129,6 +134,35 @@ def _column_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> lis
         column.append(line.text)
         last = line
     return column
+
+
+def _lines_below_caption(
+    caption: TextLine, first: TextLine, lines: Sequence[TextLine], gap: float
+) -> list[str]:
+    """Return the lines of a title that go on at the left edge of its caption, as in typed text.
+
+    The first line is full: the word below it has no space beside it.
+    """
+    below = [
+        each
+        for each in lines
+        if abs(each.box.left - caption.box.left) < _MAX_OFFSET
+        and each.box.top > caption.box.top + 2
+    ]
+    if not below or _is_beside_others(below[0], lines):
+        return []
+    start = below[0]
+    margin = max(each.box.right for each in lines)
+    word = start.words[0].box
+    is_full = first.box.right + word.right - word.left > margin - start.size / 2
+    is_near = start.box.top - first.box.bottom <= max(_MAX_LINE_GAP * gap, gap + _MIN_PARAGRAPH_GAP)
+    if not is_full or not is_near:
+        return []
+    return [start.text, *_column_below(start, lines[lines.index(start) + 1 :], gap)]
+
+
+def _is_beside_others(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    return any(each is not line and geometry.is_level_with(each.box, line.box) for each in lines)
 
 
 def _has_cell_before(line: TextLine, lines: Sequence[TextLine]) -> bool:

@@ -1,5 +1,6 @@
 """The suggestions of the model of values, and the candidates among which it chooses."""
 
+from dataclasses import replace
 from datetime import date
 from hashlib import sha256
 
@@ -36,9 +37,9 @@ def make_value(name, value, day=None):
     return FieldValue(name, value, 1, "native", 100.0, day=day)
 
 
-def suggest(document, model, *, name="protocol_number", values=None):
-    suggestions = Suggestions(document, model={("irb-approval", name): model})
-    return suggestions.suggest(SPECS[name], values or {})
+def suggest(document, model, *, name="protocol_number", values=None, order=()):
+    suggestions = Suggestions(document, order, {("irb-approval", name): model})
+    return suggestions.complete(values or {}, {name}).get(name)
 
 
 def test_the_version_of_the_rules_identifies_the_model():
@@ -86,11 +87,48 @@ def test_no_document_ends_on_the_day_on_which_it_begins(approved, is_suggested):
     model = make_model({"directly before=until": 5.0}, kind=DATE)
     values = {"approval_date": make_value("approval_date", approved.isoformat(), approved)}
     document = make_searched("until 2 May 2022")
-    suggestions = Suggestions(
-        document, [("approval_date", "expiry_date")], {("irb-approval", "expiry_date"): model}
-    )
-    found = suggestions.suggest(SPECS["expiry_date"], values)
+    order = [("approval_date", "expiry_date")]
+    found = suggest(document, model, name="expiry_date", values=values, order=order)
     assert (found is not None) == is_suggested
+
+
+@pytest.mark.parametrize(
+    ("weight", "read", "readings"),
+    [(1.0, "AB-1", ()), (2.0, "2020-77", ("2020-77", "AB-1"))],
+)
+def test_a_value_in_doubt_is_replaced_by_one_that_is_far_more_probable(weight, read, readings):
+    document = make_searched("Dossier 2020-77", "Code AB-1")
+    model = make_model({"directly before=dossier": weight})
+    doubtful = replace(make_value("protocol_number", "AB-1"), confidence=70.0)
+    found = suggest(document, model, values={"protocol_number": doubtful})
+    assert (found.value, found.readings) == (read, readings)
+    assert not found.is_sure
+
+
+@pytest.mark.parametrize(("weight", "is_sure"), [(0.9, True), (2.0, False)])
+def test_a_value_is_doubted_and_kept_if_another_one_is_far_more_probable(weight, is_sure):
+    document = make_searched("Dossier 2020-77", "Code AB-1")
+    model = make_model({"directly before=dossier": weight})
+    values = {"protocol_number": make_value("protocol_number", "AB-1")}
+    found = suggest(document, model, values=values)
+    assert (found.value, found.is_sure) == ("AB-1", is_sure)
+    assert found.readings == (() if is_sure else ("AB-1", "2020-77"))
+
+
+def test_a_value_that_is_no_candidate_is_kept():
+    document = make_searched("Dossier 2020-77")
+    values = {"protocol_number": make_value("protocol_number", "XY-9")}
+    model = make_model({"directly before=dossier": 9.0})
+    assert suggest(document, model, values=values) is values["protocol_number"]
+
+
+def test_a_date_that_may_be_two_days_keeps_them_beside_a_value_in_doubt():
+    document = make_searched("approved on 02/06/2021", "printed 4 May 2021")
+    model = make_model({"directly before=on": 5.0}, kind=DATE)
+    doubtful = make_value("approval_date", "2021-05-04", date(2021, 5, 4))
+    doubtful = replace(doubtful, confidence=70.0)
+    found = suggest(document, model, name="approval_date", values={"approval_date": doubtful})
+    assert found.readings == ("2021-06-02", "2021-02-06")
 
 
 def test_nothing_is_suggested_below_the_threshold_or_without_a_candidate():
@@ -135,6 +173,31 @@ def test_dates_and_names_are_candidates_with_the_words_around_them():
     assert {"titled", "addressed", "before=chair"} <= person.features
 
 
+def test_the_distance_of_a_date_from_that_of_the_letter_is_known():
+    lines = ("Ethics Office", "12 May 2021", "We met on 4 May 2021.", "Valid until 4 May 2022.")
+    letter, met, ends = list_dates(make_searched(*lines))
+    assert "from letter=0" in letter.features
+    assert {"from letter=-3", "before letter=1"} <= met.features
+    assert "from letter=7" in ends.features
+    (alone,) = list_dates(make_searched("They met on 4 May 2021 at noon."))
+    assert "no letter date" in alone.features
+
+
 def test_a_document_of_numbers_has_a_limited_number_of_candidates():
     lines = [" ".join(f"{line}-{number}" for number in range(40)) for line in range(40)]
     assert len(list_numbers(make_searched(*lines))) == MAX_CANDIDATES
+
+
+def test_a_value_in_doubt_that_another_field_has_is_replaced():
+    document = make_searched("Dossier 2020-77", "Registered as IRB00002555")
+    values = {
+        "protocol_number": replace(make_value("protocol_number", "IRB00002555"), confidence=70.0),
+        "irb_registration": make_value("irb_registration", "IRB00002555"),
+    }
+    found = suggest(document, make_model({"directly before=dossier": 4.0}), values=values)
+    assert found.value == "2020-77"
+
+
+def test_a_name_does_not_begin_within_a_word():
+    document = make_searched("Researcher in charge Loretta Standing")
+    assert [each.text for each in list_persons(document)] == ["Loretta Standing"]

@@ -690,7 +690,14 @@ def test_the_number_of_a_study_stands_between_its_sponsor_and_its_title():
 
 
 @pytest.mark.parametrize(
-    "number", ["QNT-88-IIa", "C.R.E.C. 0318-22", "2022 FULL 12688", "GP-REB-2020-77"]
+    "number",
+    [
+        "QNT-88-IIa",
+        "C.R.E.C. 0318-22",
+        "2022 FULL 12688",
+        "GP-REB-2020-77",
+        "2022-044-BRANDENSTEIN-RETENTION",
+    ],
 )
 def test_numbers_of_studies_are_read_whole(number):
     values = read("irb-approval", "Northfield University", f"Protocol number: {number}")
@@ -989,6 +996,10 @@ def test_a_note_beside_a_course_is_not_its_name():
         "Not valid for renewal of certification through CME.",
     )  # fmt: skip
     assert "course" not in values
+
+
+def test_an_abbreviation_behind_a_degree_is_another_degree():
+    assert is_same_person("Ann Dunstan", "Ann Dunstan RN, BN, GradCertClinRes")
 
 
 def test_capital_letters_behind_a_degree_are_another_degree():
@@ -2014,3 +2025,39 @@ def test_a_line_within_a_sentence_comes_behind_the_course_at_its_caption():
         "responsible conduct of research for new candidates. Please keep it.",
     )
     assert values["course"].value == "Research Integrity: Concise (Physics)"
+
+
+def test_a_title_goes_on_at_the_left_edge_of_its_caption_in_typed_text():
+    values = read(
+        "irb-exemption",
+        *HEAD,
+        "PROJECT TITLE:   [1455512-2]  Feedback Practices of Instructors in First-Year Writing",
+        "Courses Taught Online",
+        "REFERENCE:        HS-19-228",
+        "",
+        "Thank you for your submission of Revision materials for this project. The Human Subjects",
+        "Committee has determined that this project is exempt from further review.",
+    )
+    assert values["title"].value == (
+        "Feedback Practices of Instructors in First-Year Writing Courses Taught Online"
+    )
+
+
+def test_a_line_below_a_title_with_space_beside_it_is_no_part_of_it():
+    values = read(
+        "irb-exemption",
+        *HEAD,
+        "PROJECT TITLE:    Feedback Practices of Instructors",
+        "Exempt",
+        "REFERENCE:        HS-19-228",
+        "",
+        "Thank you for your submission of Revision materials for this project. The",
+        "Committee has determined that this project is exempt from further review.",
+    )
+    assert values["title"].value == "Feedback Practices of Instructors"
+
+
+def test_the_caption_below_a_name_is_no_part_of_it():
+    line = "Researcher responsible for the research project: Dr. Maude Sansregard"
+    values = read("informed-consent-form", "Consent", line, "Co-researchers: Dr. Philip Yeung")
+    assert values["investigator"].value == "Dr. Maude Sansregard"
