@@ -10,24 +10,28 @@ was not trained with. docs/classification.md describes all of them.
 import argparse
 import json
 import sys
+import tempfile
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench.documents import type_examples
+from bench.values import TEXTS, WORKING, make_documents, read_content
+from ingestion.rules.classification.classify import extract_document_features
 from ingestion.rules.classification.type_model import (
     NO_TYPE,
     Model,
     compute_probabilities,
     load_model,
 )
-from ingestion.rules.document_types import MODEL_FILE
+from ingestion.rules.document_types import MODEL_FILE, TYPES
 from ingestion.training.train import Example, Judged, judge_unseen, train
 
 MODEL_NAME = "siteledger"
 CANDIDATES = 3
+DECISIONS = "ethics-decision"  # the family of types
 
 
 @dataclass(slots=True)
@@ -70,6 +74,19 @@ class ClassifierFigures:
             + "".join(f"    wrong: {each}\n" for each in self.wrong)
             + "".join(f"    in doubt: {each}\n" for each in self.in_doubt)
         )
+
+
+def decision_examples() -> Iterator[Example]:
+    """Yield examples for the decisions of committees with which the reading of values is measured.
+
+    Their words teach how the kinds of decisions differ. Each one is a group of its own.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for each in make_documents(TEXTS / f"{WORKING}.pages"):
+            if TYPES[each.slug].family == DECISIONS:
+                features = extract_document_features(read_content(each.content, Path(folder)))
+                group = f"values {each.name}"
+                yield Example(features, each.slug, group, (each.slug,), only_words=True)
 
 
 def train_all(examples: Sequence[Example]) -> dict[str, Any]:
@@ -124,6 +141,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         *type_examples.specimen_examples(options.readings),
         *type_examples.other_examples(options.readings),
         *(example for _, example in type_examples.text_examples(type_examples.TRAINING_TEXTS)),
+        *decision_examples(),
     ]
     if options.what == "words":
         words = type_examples.words_to_check([*real.values(), *generated])

@@ -12,7 +12,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,20 @@ from ingestion.rules.fields.printed_candidates import (
     DATE,
     NUMBER,
     PERSON,
+    TEXT,
     VERSION,
     PrintedCandidate,
+    fold_number,
 )
+from ingestion.rules.fields.printed_spans import PrintedWords
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
-from ingestion.rules.fields.value_model import LISTS, FieldModel, ValueModel, make_value
+from ingestion.rules.fields.value_model import (
+    LISTS,
+    FieldModel,
+    SpanModel,
+    ValueModel,
+    make_value,
+)
 
 Vector = NDArray[np.float64]
 
@@ -74,6 +84,13 @@ FIELDS: Sequence[tuple[Sequence[str], str, str]] = (
     (CONSENT, "investigator", PERSON),
     (("cv",), "document_date", DATE),
 )
+# The fields whose value is a text, and whether the rules' value is compared with the model's.
+TEXT_FIELDS: Sequence[tuple[Sequence[str], str, bool]] = (
+    (DECISIONS, "irb_name", False),
+    (CONSENT, "institution", False),
+    (CERTIFICATES, "course", True),
+    (CONSENT, "title", False),
+)
 MIN_OCCURRENCES = 3  # of a feature among the candidates
 STRENGTH = 0.3  # inverse of the regularisation
 MAX_SCORE = 50.0  # of a candidate while the model is fitted
@@ -81,14 +98,15 @@ FOLDS = 5  # of the cross-validation, by document
 MIN_PRECISION, WINDOW = 0.5, 25  # of suggestions near the threshold, and documents that show it
 # Below it, in log-odds, a document is likely not to have the value, and none is suggested.
 LEAST_THRESHOLD = -1.0
+LEAST_LOGARITHM = -2.0  # the same for a text, whose score is the logarithm of its probability
 MIN_WEIGHT, DIGITS = 0.02, 3  # of the coefficients that are stored
 
 
 @dataclass(frozen=True, slots=True)
 class FieldExample:
-    """The candidates of a field in one document, and which of them are its value."""
+    """The features of the candidates of a field in one document, and which are its value."""
 
-    candidates: Sequence[PrintedCandidate]
+    features: Sequence[frozenset[str]]
     are_values: Sequence[bool]
 
 
@@ -124,7 +142,8 @@ def list_examples(
         printed = {field: document.values[field]} if field in document.values else {}
         examples.append(
             FieldExample(
-                candidates, [_is_value(each, spec, printed, type_.slug) for each in candidates]
+                [each.features for each in candidates],
+                [_is_value(each, spec, printed, type_.slug) for each in candidates],
             )
         )
     return examples
@@ -144,12 +163,84 @@ def fit_field(examples: Sequence[FieldExample], kind: str) -> FieldModel:
         others = [each for at, each in enumerate(examples) if at % FOLDS != fold]
         model = _regress(others, kind)
         for example in examples[fold::FOLDS]:
-            if example.candidates:
-                scores = [model.score(each) for each in example.candidates]
+            if example.features:
+                scores = [model.score(each) for each in example.features]
                 best = int(np.argmax(scores))
                 ranked.append((scores[best], example.are_values[best]))
     model = _regress(examples, kind)
-    return FieldModel(kind, model.intercept, model.weights, _choose_threshold(ranked))
+    return FieldModel(
+        kind, model.intercept, model.weights, _choose_threshold(ranked, LEAST_THRESHOLD)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpanExample:
+    """The words of one document, and the spans of them that are the value of a field."""
+
+    words: PrintedWords
+    spans: Sequence[tuple[int, int]]
+    has_value: bool
+
+
+def list_span_examples(
+    documents: Iterable[ReadDocument], types: Collection[str], field: str
+) -> list[SpanExample]:
+    """Return the examples of a field whose value is a text."""
+    examples = []
+    for document in documents:
+        if document.slug in types:
+            words = PrintedWords(document.reading.pages)
+            value = document.values.get(field, "")
+            examples.append(SpanExample(words, _find_spans(words, value), bool(value)))
+    return examples
+
+
+def _find_spans(words: PrintedWords, value: str) -> list[tuple[int, int]]:
+    """Return where a text is printed, without regard to its signs and to its line ends."""
+    printed = [at for at, word in enumerate(words.words) if fold_number(word.text)]
+    texts = [fold_number(words.words[at].text) for at in printed]
+    sought = [folded for word in value.split() if (folded := fold_number(word))]
+    length = len(sought)
+    return [
+        (printed[at], printed[at + length - 1])
+        for at in range(len(texts) - length + 1)
+        if sought and texts[at : at + length] == sought
+    ]
+
+
+def fit_spans(examples: Sequence[SpanExample], *, is_compared: bool) -> SpanModel:
+    """Return the model of a field whose value is a text, with a threshold like that of others."""
+    ranked: list[tuple[float, bool]] = []
+    for fold in range(FOLDS):
+        others = [each for at, each in enumerate(examples) if at % FOLDS != fold]
+        model = _regress_spans(others, is_compared=is_compared)
+        for example in examples[fold::FOLDS]:
+            score, best = max(model.rank(example.words), default=(0.0, None), key=itemgetter(0))
+            if best is not None:
+                texts = {fold_number(example.words.text_of(*span)) for span in example.spans}
+                ranked.append((score, fold_number(best.text) in texts))
+    model = _regress_spans(examples, is_compared=is_compared)
+    return replace(model, threshold=_choose_threshold(ranked, LEAST_LOGARITHM))
+
+
+def _regress_spans(examples: Sequence[SpanExample], *, is_compared: bool) -> SpanModel:
+    starts = [
+        FieldExample(
+            [each.words.features_of_start(at) for at in each.words.starts],
+            [any(at == start for start, _ in each.spans) for at in each.words.starts],
+        )
+        for each in examples
+        if each.spans or not each.has_value
+    ]
+    ends = [
+        FieldExample(
+            [each.words.features_of_end(start, at) for at in each.words.ends_of(start)],
+            [(start, at) in each.spans for at in each.words.ends_of(start)],
+        )
+        for each in examples
+        for start, _ in each.spans
+    ]
+    return SpanModel(_regress(starts, TEXT), _regress(ends, TEXT), 0.0, is_compared)
 
 
 def _regress(examples: Sequence[FieldExample], kind: str) -> FieldModel:
@@ -158,7 +249,7 @@ def _regress(examples: Sequence[FieldExample], kind: str) -> FieldModel:
     The candidates of a document compete with each other, and with having no value, whose score is
     0 (a conditional logistic regression).
     """
-    features = [each.features for example in examples for each in example.candidates]
+    features = [each for example in examples for each in example.features]
     counts = Counter(each for found in features for each in found)
     known = sorted(each for each, count in counts.items() if count >= MIN_OCCURRENCES)
     columns = {each: at for at, each in enumerate(known, start=1)}
@@ -171,7 +262,7 @@ def _regress(examples: Sequence[FieldExample], kind: str) -> FieldModel:
         ),
         shape=(len(rows), len(known) + 1),
     )
-    documents = np.repeat(range(len(examples)), [len(each.candidates) for each in examples])
+    documents = np.repeat(range(len(examples)), [len(each.features) for each in examples])
     are_values = np.array([each for example in examples for each in example.are_values])
     has_value = np.array([any(example.are_values) for example in examples])
 
@@ -196,7 +287,7 @@ def _regress(examples: Sequence[FieldExample], kind: str) -> FieldModel:
     return FieldModel(kind, round(float(intercept), DIGITS), weights, 0.0)
 
 
-def _choose_threshold(ranked: Sequence[tuple[float, bool]]) -> float:
+def _choose_threshold(ranked: Sequence[tuple[float, bool]], least: float) -> float:
     """Return the lowest score near which enough of the best candidates are the value."""
     ordered = sorted(ranked, reverse=True)
     threshold = 0.0
@@ -204,7 +295,7 @@ def _choose_threshold(ranked: Sequence[tuple[float, bool]]) -> float:
         window = ordered[end - WINDOW : end]
         if sum(is_value for _, is_value in window) >= MIN_PRECISION * WINDOW:
             threshold = window[-1][0]
-    return round(max(threshold, LEAST_THRESHOLD), DIGITS)
+    return round(max(threshold, least), DIGITS)
 
 
 def fit(documents: Sequence[ReadDocument]) -> list[dict[str, Any]]:
@@ -212,17 +303,18 @@ def fit(documents: Sequence[ReadDocument]) -> list[dict[str, Any]]:
     content = []
     for types, field, kind in FIELDS:
         model = fit_field(list_examples(documents, types, field, kind), kind)
-        content.append(
-            {
-                "types": list(types),
-                "field": field,
-                "kind": kind,
-                "intercept": model.intercept,
-                "threshold": model.threshold,
-                "weights": model.weights,
-            }
-        )
+        about = {"types": list(types), "field": field, "kind": kind, "threshold": model.threshold}
+        content.append({**about, **_content_of(model)})
+    for types, field, is_compared in TEXT_FIELDS:
+        spans = fit_spans(list_span_examples(documents, types, field), is_compared=is_compared)
+        about = {"types": list(types), "field": field, "kind": TEXT, "threshold": spans.threshold}
+        parts = {"start": _content_of(spans.start), "end": _content_of(spans.end)}
+        content.append({**about, "is_compared": is_compared, **parts})
     return content
+
+
+def _content_of(model: FieldModel) -> dict[str, Any]:
+    return {"intercept": model.intercept, "weights": model.weights}
 
 
 def count_values(documents: Iterable[ReadDocument], model: ValueModel | None) -> Counter[str]:
@@ -246,8 +338,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         VALUE_MODEL_FILE.write_text(json.dumps(content) + "\n", encoding="utf-8")
         for each in content:
             sys.stdout.write(
-                f"{each['field']}: {len(each['weights'])} features, threshold "
-                f"{each['threshold']} ({', '.join(each['types'])})\n"
+                f"{each['field']}: threshold {each['threshold']} ({', '.join(each['types'])})\n"
             )
         return
     for file in options.files:

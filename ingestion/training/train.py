@@ -69,6 +69,9 @@ class Example(NamedTuple):
     type: str  # the id of its type; "" if it has none of the types
     group: str  # an institution or a family of layouts; examples of a group resemble each other
     also_right: Collection[str] = ()  # other types that are right for the document too
+    # Whether only the coefficients of words are fitted with it. A renewal may be written like an
+    # approval, and a threshold above all such examples would recognise nothing.
+    only_words: bool = False
 
     @property
     def right_types(self) -> frozenset[str]:
@@ -108,8 +111,7 @@ def train(
         kept = Weights(base.log_odds_per_point, base.weight_of_words, base.log_odds_of_any_type)
         return _to_json(words, kept, base.threshold, name, examples)
     unseen = _fit_unseen(examples, excluded_words)
-    weights = _fit_weights(examples, unseen)
-    threshold = _find_threshold(examples, unseen, weights)
+    weights, threshold = _fit_second_step(examples, unseen)
     return _to_json(words, weights, threshold, name, examples)
 
 
@@ -137,8 +139,7 @@ def judge_unseen(
     for group in dict.fromkeys(groups):
         rest = [place for place, each in enumerate(examples) if each.group != group]
         others, of_others = [examples[each] for each in rest], [unseen[each] for each in rest]
-        weights = _fit_weights(others, of_others)
-        threshold = _find_threshold(others, of_others, weights)
+        weights, threshold = _fit_second_step(others, of_others)
         limit = log(threshold / (1 - threshold))
         for place, example in enumerate(examples):
             if example.group == group:
@@ -348,6 +349,16 @@ def _prior(rows: Mapping[str, int], columns: Mapping[str, int], base: Model | No
         for feature, coefficients in base.coefficients.items():
             prior[rows[feature]] = [coefficients[column] for column in from_base]
     return prior
+
+
+def _fit_second_step(
+    examples: Sequence[Example], unseen: Sequence[Mapping[str, float]]
+) -> tuple[Weights, float]:
+    """Return the weights of landmarks and words, and the threshold."""
+    used = [place for place, each in enumerate(examples) if not each.only_words]
+    examples, unseen = [examples[each] for each in used], [unseen[each] for each in used]
+    weights = _fit_weights(examples, unseen)
+    return weights, _find_threshold(examples, unseen, weights)
 
 
 def _fit_weights(examples: Sequence[Example], unseen: Sequence[Mapping[str, float]]) -> Weights:

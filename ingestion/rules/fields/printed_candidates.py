@@ -17,7 +17,7 @@ from ingestion.rules.fields.persons import names, person_names
 from ingestion.rules.fields.reference_numbers import is_no_reference, list_dates_and_phones
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 
-NUMBER, VERSION, DATE, PERSON = "number", "version", "date", "person"
+NUMBER, VERSION, DATE, PERSON, TEXT = "number", "version", "date", "person", "text"
 MAX_PAGES = 4  # of a document whose numbers, dates and names are listed
 MAX_CANDIDATES = 150  # of one kind
 _DIGIT = re.compile(r"\d")

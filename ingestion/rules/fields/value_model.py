@@ -10,9 +10,13 @@ coefficients are in `value_model.json`. At run time only additions are needed.
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
+from heapq import nlargest
+from math import exp, log
+from operator import itemgetter
+from typing import Any
 
 from ingestion.reading.languages import ENGLISH
 from ingestion.rules.document_types import VALUE_MODEL_FILE, FieldSpec
@@ -22,6 +26,7 @@ from ingestion.rules.fields.printed_candidates import (
     DATE,
     NUMBER,
     PERSON,
+    TEXT,
     VERSION,
     PrintedCandidate,
     days_of,
@@ -31,13 +36,15 @@ from ingestion.rules.fields.printed_candidates import (
     list_persons,
     list_versions,
 )
+from ingestion.rules.fields.printed_spans import PrintedWords
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
 SUGGESTED_CONFIDENCE = 60.0  # percent, at most, of a value that the model suggests
 # Log-odds by which a candidate is more probable than a value in doubt that it replaces.
-MIN_ADVANTAGE = {NUMBER: 1.5, VERSION: 1.5, DATE: 0.25, PERSON: 1.5}
-MIN_CONTRADICTION = 1.0  # the same, of a candidate because of which a value is doubted
+MIN_ADVANTAGE = {NUMBER: 1.5, VERSION: 1.5, DATE: 0.25, PERSON: 1.5, TEXT: 0.5}
+MIN_CONTRADICTION = 0.5  # the same, of a candidate because of which a value is doubted
+MAX_STARTS = 4  # of the places where a text may begin, those that are followed to their ends
 MIN_PART = 4  # letters and digits of a number that is a part of another one
 
 LISTS: Mapping[str, Callable[[SearchedDocument], Sequence[PrintedCandidate]]] = {
@@ -61,29 +68,64 @@ class FieldModel:
     weights: Mapping[str, float]  # by feature
     threshold: float
 
-    def score(self, candidate: PrintedCandidate) -> float:
-        """Return the score of a candidate."""
+    def score(self, features: Iterable[str]) -> float:
+        """Return the score of a candidate with these features."""
         weights = self.weights
-        return self.intercept + sum([weights.get(each, 0.0) for each in candidate.features])
+        return self.intercept + sum([weights.get(each, 0.0) for each in features])
 
 
-ValueModel = Mapping[tuple[str, str], FieldModel]  # by type and field
+@dataclass(frozen=True, slots=True)
+class SpanModel:
+    """The model of a field whose value is a text: of where it begins, and of where it ends.
+
+    The score of a text is the logarithm of its probability among all texts of the document.
+    """
+
+    start: FieldModel
+    end: FieldModel
+    threshold: float
+    is_compared: bool  # also with a value that was found
+    kind: str = TEXT
+
+    def rank(self, words: PrintedWords) -> Iterator[tuple[float, PrintedCandidate]]:
+        """Yield the texts that begin at the most probable places, with their scores."""
+        starts = [(self.start.score(words.features_of_start(at)), at) for at in words.starts]
+        all_starts = _log_sum([0.0, *(score for score, _ in starts)])
+        for score, start in nlargest(MAX_STARTS, starts):
+            ends = words.ends_of(start)
+            scores = [self.end.score(words.features_of_end(start, at)) for at in ends]
+            rest = score - all_starts - (_log_sum(scores) if scores else 0.0)
+            for at, each in zip(ends, scores, strict=True):
+                text = words.text_of(start, at)
+                yield rest + each, PrintedCandidate(text, words.page_of(start), frozenset())
+
+
+def _log_sum(scores: Sequence[float]) -> float:
+    """Return the logarithm of the sum of the exponentials of scores."""
+    highest = max(scores)
+    return highest + log(sum([exp(each - highest) for each in scores]))
+
+
+ValueModel = Mapping[tuple[str, str], FieldModel | SpanModel]  # by type and field
 
 
 @cache
 def load_value_model() -> ValueModel:
     """Return the built-in model. It is read once for each process."""
     content = json.loads(VALUE_MODEL_FILE.read_text(encoding="utf-8"))
-    return {
-        (slug, each["field"]): FieldModel(
-            each["kind"],
-            each["intercept"],
-            each["weights"],
-            each["threshold"],
-        )
-        for each in content
-        for slug in each["types"]
-    }
+    return {(slug, each["field"]): _load(each) for each in content for slug in each["types"]}
+
+
+def _load(content: Mapping[str, Any]) -> FieldModel | SpanModel:
+    """Return the model of a field of which this is the content of the file."""
+    kind, threshold = content["kind"], content["threshold"]
+    if kind != TEXT:
+        return FieldModel(kind, content["intercept"], content["weights"], threshold)
+    start, end = (
+        FieldModel(TEXT, part["intercept"], part["weights"], 0.0)
+        for part in (content["start"], content["end"])
+    )
+    return SpanModel(start, end, threshold, content["is_compared"])
 
 
 class Suggestions:
@@ -136,9 +178,13 @@ class Suggestions:
 
         `others` are the values of other fields. The page of the document shows both readings.
         """
+        model = self._model.get((self._document.kind.slug, spec.name))
+        if isinstance(model, SpanModel) and not model.is_compared:
+            return value
         ranked = self._rank(spec, others)
-        own = max((score for score, each in ranked if _is_value(each, spec, value)), default=None)
-        if own is None and fold_number(value.value) in map(fold_number, _texts_of(others)):
+        is_value = _make_test(spec, value)
+        own = next((score for score, each in ranked if is_value(each)), None)  # the best one
+        if own is None and self._is_of_other_field(value, others):
             return self._suggest(spec, others) or value  # a text is the value of one field only
         is_of_one_text = value.readings and not value.is_unconfirmed and value.day is None
         if own is None or is_of_one_text:  # only the order of day and month is in doubt
@@ -162,49 +208,66 @@ class Suggestions:
         model = self._model.get((kind.slug, spec.name))
         if model is None or kind.language != ENGLISH:
             return []
-        ranked = [
-            (model.score(each), each)
-            for each in self._list(model.kind)
-            if self._is_possible(each, spec, values)
-        ]
-        return sorted(ranked, key=lambda each: each[0], reverse=True)
+        if isinstance(model, SpanModel):
+            ranked = list(model.rank(self._words))
+        else:
+            ranked = [(model.score(each.features), each) for each in self._list(model.kind)]
+        ranked.sort(key=itemgetter(0), reverse=True)
+        is_possible = self._make_filter(spec, values)
+        return [each for each in ranked if is_possible(each[1])]
+
+    @cached_property
+    def _words(self) -> PrintedWords:
+        return PrintedWords(self._document.reading.pages)
 
     def _list(self, kind: str) -> Sequence[PrintedCandidate]:
         if kind not in self._candidates:
             self._candidates[kind] = LISTS[kind](self._document)
         return self._candidates[kind]
 
-    def _is_possible(
-        self, candidate: PrintedCandidate, spec: FieldSpec, values: Mapping[str, FieldValue]
-    ) -> bool:
-        """Return whether the other values of the document permit a candidate.
+    @staticmethod
+    def _is_of_other_field(value: FieldValue, others: Mapping[str, FieldValue]) -> bool:
+        own = fold_number(value.value)
+        return any(fold_number(other.value) == own for other in others.values())
+
+    def _make_filter(
+        self, spec: FieldSpec, values: Mapping[str, FieldValue]
+    ) -> Callable[[PrintedCandidate], bool]:
+        """Return the test whether the other values of the document permit a candidate.
 
         A text is the value of one field only, and a document does not end on the day on which it
         begins.
         """
-        if candidate.written:
-            begins = [
-                values[begin].day
-                for begin, end in self._order
-                if end == spec.name and begin in values
-            ]
-            last = max(days_of(candidate.written))
-            return all(begin is None or begin < last for begin in begins)
-        return fold_number(candidate.text) not in map(fold_number, _texts_of(values))
+        taken = {fold_number(each.value) for each in values.values()}
+        begins = [
+            day
+            for begin, end in self._order
+            if end == spec.name and begin in values and (day := values[begin].day)
+        ]
+
+        def is_possible(candidate: PrintedCandidate) -> bool:
+            if candidate.written:
+                return not begins or max(begins) < max(days_of(candidate.written))
+            return fold_number(candidate.text) not in taken
+
+        return is_possible
 
 
-def _texts_of(values: Mapping[str, FieldValue]) -> list[str]:
-    return [each.value for each in values.values()]
-
-
-def _is_value(candidate: PrintedCandidate, spec: FieldSpec, value: FieldValue) -> bool:
-    """Return whether a candidate is a value, or one of them is a part of the other."""
+def _make_test(spec: FieldSpec, value: FieldValue) -> Callable[[PrintedCandidate], bool]:
+    """Return the test whether a candidate is a value, or one of two numbers a part of the other."""
     if spec.kind == "name":
-        return may_be_same_person(candidate.text, value.value)
-    if spec.kind == "date":
-        return make_value(candidate, spec).value == value.value
-    parts = sorted((fold_number(candidate.text), fold_number(value.value)), key=len)
-    return parts[0] == parts[1] or (len(parts[0]) >= MIN_PART and parts[0] in parts[1])
+        return lambda candidate: may_be_same_person(candidate.text, value.value)
+    own = fold_number(value.value)
+
+    def is_value(candidate: PrintedCandidate) -> bool:
+        if written := candidate.written:
+            return written.day == value.day if value.day else written.raw == value.value
+        text = fold_number(candidate.text)
+        if text == own or spec.kind != "number":
+            return text == own
+        return min(len(text), len(own)) >= MIN_PART and (text in own or own in text)
+
+    return is_value
 
 
 def make_value(candidate: PrintedCandidate, spec: FieldSpec) -> FieldValue:

@@ -111,6 +111,19 @@ def test_the_threshold_lies_above_every_wrong_type():
     assert model.threshold > Model.from_json(train(institutions())).threshold
 
 
+def test_examples_of_which_only_the_words_count_change_no_threshold(content):
+    misleading = example(APPROVAL, "informed-consent-form", "elsewhere", 9)
+    misleading.features["points:irb-approval"] = 9.0
+    trained = train([*institutions(), misleading._replace(only_words=True)])
+    assert trained["threshold"] == pytest.approx(content["threshold"], abs=1e-3)
+    words = [
+        example((*CONSENT, "new"), "informed-consent-form", group)._replace(only_words=True)
+        for group in INSTITUTIONS
+    ]
+    assert "body:new" in train([*institutions(), *words])["coefficients"]
+    assert "body:new" not in content["coefficients"]
+
+
 def test_training_with_a_base_model_keeps_what_it_knows(model):
     plans = [example(("plan", "budget"), "cv", group, 6) for group in INSTITUTIONS]
     invoices = [example((*OTHER, group), "", group) for group in INSTITUTIONS]

@@ -95,6 +95,34 @@ LETTERS = [
     ),
     (
         "irb-continuing-review",
+        ("Pineford University", "CERTIFICATE OF APPROVAL - MINIMAL RISK RENEWAL", *CANADIAN),
+        (
+            "Approval date: 3 November 2026. Expiry date of this approval: 3 November 2027.",
+            "The Annual Renewal for Study have been reviewed and the procedures were found to be",
+            "acceptable on ethical grounds for research involving human subjects.",
+            "This study has been approved by the full Research Ethics Board.",
+        ),
+    ),
+    (
+        "irb-continuing-review",
+        AUSTRALIAN,
+        (
+            "Annual report and continuation of ethics approval",
+            "The report was considered by the committee and accepted on 2 November 2026.",
+            "Ethics approval is continued for a further year and will lapse on 3 November 2027.",
+        ),
+    ),
+    (
+        "irb-amendment-approval",
+        (*AMERICAN, "NOTICE OF APPROVAL - PROTOCOL AMENDMENT"),
+        (
+            "The Board reviewed Amendment 2 and approved it at the meeting on 2 November 2026.",
+            "The amendment is summarized as follows: one more visit, and a lower age.",
+            "Approval of the study at your site expires on 28 March 2027.",
+        ),
+    ),
+    (
+        "irb-continuing-review",
         (*CANADIAN, "ANNUAL RENEWAL OF ETHICS APPROVAL"),
         (
             "The board has reviewed your annual report. Your approval has been renewed.",

@@ -12,12 +12,19 @@ from ingestion.rules.fields.printed_candidates import (
     DATE,
     MAX_CANDIDATES,
     NUMBER,
+    TEXT,
     list_dates,
     list_numbers,
     list_persons,
 )
+from ingestion.rules.fields.printed_spans import MAX_WORDS, PrintedWords
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
-from ingestion.rules.fields.value_model import FieldModel, Suggestions, load_value_model
+from ingestion.rules.fields.value_model import (
+    FieldModel,
+    SpanModel,
+    Suggestions,
+    load_value_model,
+)
 from ingestion.rules.fields.values import FieldValue
 from tests.ingestion.rules.pages import make_page, make_reading
 
@@ -105,7 +112,7 @@ def test_a_value_in_doubt_is_replaced_by_one_that_is_far_more_probable(weight, r
     assert not found.is_sure
 
 
-@pytest.mark.parametrize(("weight", "is_sure"), [(0.9, True), (2.0, False)])
+@pytest.mark.parametrize(("weight", "is_sure"), [(0.4, True), (2.0, False)])
 def test_a_value_is_doubted_and_kept_if_another_one_is_far_more_probable(weight, is_sure):
     document = make_searched("Dossier 2020-77", "Code AB-1")
     model = make_model({"directly before=dossier": weight})
@@ -201,3 +208,56 @@ def test_a_value_in_doubt_that_another_field_has_is_replaced():
 def test_a_name_does_not_begin_within_a_word():
     document = make_searched("Researcher in charge Loretta Standing")
     assert [each.text for each in list_persons(document)] == ["Loretta Standing"]
+
+
+def make_spans(start, end, *, is_compared=False, threshold=-2.0):
+    parts = [FieldModel(TEXT, -4.0, weights, 0.0) for weights in (start, end)]
+    return SpanModel(*parts, threshold, is_compared)
+
+
+LETTER = (
+    "From the Bureau of Inquiry,",
+    "Faculty of Letters, Ashby College",
+    "to Dr Ann Cole.",
+)
+BUREAU = make_spans({"word=bureau": 9.0}, {"word=college": 9.0})
+
+
+def test_a_text_over_two_lines_is_suggested_from_its_first_to_its_last_word():
+    found = suggest(make_searched(*LETTER), BUREAU, name="irb_name")
+    assert found.value == "Bureau of Inquiry, Faculty of Letters, Ashby College"
+    assert found.is_suggested
+    assert not found.is_sure
+
+
+def test_no_text_is_suggested_whose_beginning_is_uncertain():
+    unsure = make_spans({"word=bureau": 1.0}, {"word=college": 9.0})
+    assert suggest(make_searched(*LETTER), unsure, name="irb_name") is None
+
+
+@pytest.mark.parametrize(
+    ("is_compared", "value", "is_sure"),
+    [(False, "Faculty of Letters", True), (True, "Faculty of Letters", False)],
+)
+def test_only_some_texts_are_compared_with_those_that_the_rules_found(is_compared, value, is_sure):
+    model = replace(BUREAU, is_compared=is_compared)
+    values = {"irb_name": make_value("irb_name", "Faculty of Letters")}
+    found = suggest(make_searched(*LETTER), model, name="irb_name", values=values)
+    assert (found.value, found.is_sure) == (value, is_sure)
+
+
+def test_a_text_begins_at_a_line_a_sign_or_a_capital_letter_and_ends_likewise():
+    words = PrintedWords([make_page("the study of Ann Cole: a trial (pilot) in schools")])
+    texts = [word.text for word in words.words]
+    assert [texts[at] for at in words.starts] == ["the", "Ann", "a", "(pilot)", "in"]
+    ends = words.ends_of(texts.index("Ann"))
+    assert [texts[at] for at in ends] == ["Cole:", "trial", "(pilot)", "schools"]
+
+
+def test_the_words_of_a_long_document_are_limited():
+    lines = ["word " * 40] * 60
+    assert len(PrintedWords([make_page(*lines)]).words) == MAX_WORDS
+
+
+def test_a_document_without_text_has_no_words():
+    assert suggest(make_searched(""), BUREAU, name="irb_name") is None
