@@ -111,7 +111,7 @@ def train(
         kept = Weights(base.log_odds_per_point, base.weight_of_words, base.log_odds_of_any_type)
         return _to_json(words, kept, base.threshold, name, examples)
     unseen = _fit_unseen(examples, excluded_words)
-    weights, threshold = _fit_second_step(examples, unseen)
+    weights, threshold = _set_weights_and_threshold(examples, unseen)
     return _to_json(words, weights, threshold, name, examples)
 
 
@@ -139,7 +139,7 @@ def judge_unseen(
     for group in dict.fromkeys(groups):
         rest = [place for place, each in enumerate(examples) if each.group != group]
         others, of_others = [examples[each] for each in rest], [unseen[each] for each in rest]
-        weights, threshold = _fit_second_step(others, of_others)
+        weights, threshold = _set_weights_and_threshold(others, of_others)
         limit = log(threshold / (1 - threshold))
         for place, example in enumerate(examples):
             if example.group == group:
@@ -351,7 +351,7 @@ def _prior(rows: Mapping[str, int], columns: Mapping[str, int], base: Model | No
     return prior
 
 
-def _fit_second_step(
+def _set_weights_and_threshold(
     examples: Sequence[Example], unseen: Sequence[Mapping[str, float]]
 ) -> tuple[Weights, float]:
     """Return the weights of landmarks and words, and the threshold."""
