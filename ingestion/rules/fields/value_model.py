@@ -96,8 +96,8 @@ class SpanModel:
             scores = [self.end.score(words.features_of_end(start, at)) for at in ends]
             rest = score - all_starts - (_log_sum(scores) if scores else 0.0)
             for at, each in zip(ends, scores, strict=True):
-                text = words.text_of(start, at)
-                yield rest + each, PrintedCandidate(text, words.page_of(start), frozenset())
+                if text := words.text_of(start, at):
+                    yield rest + each, PrintedCandidate(text, words.page_of(start), frozenset())
 
 
 def _log_sum(scores: Sequence[float]) -> float:
@@ -179,20 +179,21 @@ class Suggestions:
         `others` are the values of other fields. The page of the document shows both readings.
         """
         model = self._model.get((self._document.kind.slug, spec.name))
-        if isinstance(model, SpanModel) and not model.is_compared:
+        if model is None or (isinstance(model, SpanModel) and not model.is_compared):
             return value
         ranked = self._rank(spec, others)
         is_value = _make_test(spec, value)
         own = next((score for score, each in ranked if is_value(each)), None)  # the best one
-        if own is None and self._is_of_other_field(value, others):
-            return self._suggest(spec, others) or value  # a text is the value of one field only
+        if own is None and spec.kind == "number" and self._is_of_other_field(value, others):
+            # A number is the value of one field only.
+            return value if value.is_sure else self._suggest(spec, others) or value
         is_of_one_text = value.readings and not value.is_unconfirmed and value.day is None
         if own is None or is_of_one_text:  # only the order of day and month is in doubt
             return value
-        (best, candidate), kind = ranked[0], self._model[self._document.kind.slug, spec.name].kind
-        better = make_value(candidate, spec)
-        if best <= own + (MIN_CONTRADICTION if value.is_sure else MIN_ADVANTAGE[kind]):
+        best, candidate = ranked[0]
+        if best <= own + (MIN_CONTRADICTION if value.is_sure else MIN_ADVANTAGE[model.kind]):
             return value
+        better = make_value(candidate, spec)
         readings = better.readings or (better.value, value.value)
         if value.is_sure:
             readings = (value.value, better.value) if not better.readings else ()
@@ -260,8 +261,9 @@ def _make_test(spec: FieldSpec, value: FieldValue) -> Callable[[PrintedCandidate
     own = fold_number(value.value)
 
     def is_value(candidate: PrintedCandidate) -> bool:
-        if written := candidate.written:
-            return written.day == value.day if value.day else written.raw == value.value
+        if candidate.written:
+            days = {value.day.isoformat()} if value.day else {*value.readings}
+            return any(day.isoformat() in days for day in days_of(candidate.written))
         text = fold_number(candidate.text)
         if text == own or spec.kind != "number":
             return text == own

@@ -1,5 +1,7 @@
 """Tests of redactions: what is recorded, what is rendered, and what can be recovered."""
 
+import re
+
 import numpy as np
 import pytest
 from pypdf import PdfReader
@@ -85,7 +87,8 @@ def test_a_redaction_is_recorded_with_its_places_and_without_words(record, rafae
     assert entry.actor == f"user:{rafael.pk}"
     assert signature_payload.find_changes(decision) == []
     for each in queries.list_entries(record.subject):
-        assert not any(secret in f"{each.detail}" for secret in SECRETS)
+        # A digest may contain the digits of a year.
+        assert not any(re.search(rf"\b{secret}\b", f"{each.detail}") for secret in SECRETS)
     assert {each.event for each in queries.list_entries(record.subject)} >= {
         "document.redacted",
         "document.rendition_made",

@@ -81,6 +81,8 @@ def test_an_fda_3455_is_a_financial_disclosure_as_well():
     page = make_page(
         "DISCLOSURE: FINANCIAL INTERESTS AND ARRANGEMENTS OF CLINICAL INVESTIGATORS",
         "significant payments of other sorts",
+        "any proprietary interest in the product tested in the covered study",
+        "any significant equity interest held by the clinical investigator",
         "FORM FDA 3455",
     )
     assert classify(make_reading(page)).slug == "financial-disclosure"

@@ -205,6 +205,17 @@ def test_a_value_in_doubt_that_another_field_has_is_replaced():
     assert found.value == "2020-77"
 
 
+def test_a_value_without_doubt_that_another_field_has_is_kept():
+    document = make_searched("Dossier 2020-77", "Amendment 2 to version 2")
+    values = {
+        "amendment_number": make_value("amendment_number", "2"),
+        "protocol_version": make_value("protocol_version", "2"),
+    }
+    model = make_model({"directly before=dossier": 9.0})
+    found = suggest(document, model, name="amendment_number", values=values)
+    assert found is values["amendment_number"]
+
+
 def test_a_name_does_not_begin_within_a_word():
     document = make_searched("Researcher in charge Loretta Standing")
     assert [each.text for each in list_persons(document)] == ["Loretta Standing"]
@@ -240,7 +251,8 @@ def test_no_text_is_suggested_whose_beginning_is_uncertain():
     [(False, "Faculty of Letters", True), (True, "Faculty of Letters", False)],
 )
 def test_only_some_texts_are_compared_with_those_that_the_rules_found(is_compared, value, is_sure):
-    model = replace(BUREAU, is_compared=is_compared)
+    start = {"word=bureau": 9.0, "word=faculty": 5.0}
+    model = make_spans(start, {"word=college": 9.0, "word=letters": 5.0}, is_compared=is_compared)
     values = {"irb_name": make_value("irb_name", "Faculty of Letters")}
     found = suggest(make_searched(*LETTER), model, name="irb_name", values=values)
     assert (found.value, found.is_sure) == (value, is_sure)
