@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.documents import type_examples
-from bench.values import TEXTS, WORKING, make_documents, read_content
+from bench.values import DECISIONS, TEXTS, WORKING, make_documents, read_content
 from ingestion.rules.classification.classify import extract_document_features
 from ingestion.rules.classification.type_model import (
     NO_TYPE,
@@ -26,12 +26,12 @@ from ingestion.rules.classification.type_model import (
     compute_probabilities,
     load_model,
 )
-from ingestion.rules.document_types import MODEL_FILE, TYPES
-from ingestion.training.train import Example, Judged, judge_unseen, train
+from ingestion.rules.document_types import MODEL_FILE
+from ingestion.training.examples import Example
+from ingestion.training.train import Judged, judge_unseen, train
 
 MODEL_NAME = "siteledger"
 CANDIDATES = 3
-DECISIONS = "ethics-decision"  # the family of types
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ def decision_examples() -> Iterator[Example]:
     """
     with tempfile.TemporaryDirectory() as folder:
         for each in make_documents(TEXTS / f"{WORKING}.pages"):
-            if TYPES[each.slug].family == DECISIONS:
+            if each.slug in DECISIONS:
                 features = extract_document_features(read_content(each.content, Path(folder)))
                 group = f"values {each.name}"
                 yield Example(features, each.slug, group, (each.slug,), only_words=True)

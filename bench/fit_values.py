@@ -18,11 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
 
-from bench.values import TEXTS, WORKING, make_documents, read_content
+from bench.conditional_regression import DIGITS, ChoiceExample, regress
+from bench.values import DECISIONS, TEXTS, WORKING, make_documents, read_content
 from ingestion.assessment.scores import Outcome, compare_values
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import TYPES, VALUE_MODEL_FILE, FieldSpec
@@ -46,17 +44,6 @@ from ingestion.rules.fields.value_model import (
     make_value,
 )
 
-Vector = NDArray[np.float64]
-
-DECISIONS = (
-    "irb-approval",
-    "irb-exemption",
-    "irb-amendment-approval",
-    "irb-continuing-review",
-    "irb-acknowledgement",
-    "irb-changes-requested",
-    "irb-disapproval",
-)
 CERTIFICATES = (
     "gcp-certificate",
     "human-subjects-certificate",
@@ -89,25 +76,13 @@ TEXT_FIELDS: Sequence[tuple[Sequence[str], str, bool]] = (
     (DECISIONS, "irb_name", False),
     (CONSENT, "institution", False),
     (CERTIFICATES, "course", True),
-    (CONSENT, "title", False),
+    (CONSENT, "title", True),
 )
-MIN_OCCURRENCES = 3  # of a feature among the candidates
-STRENGTH = 0.3  # inverse of the regularisation
-MAX_SCORE = 50.0  # of a candidate while the model is fitted
 FOLDS = 5  # of the cross-validation, by document
 MIN_PRECISION, WINDOW = 0.5, 25  # of suggestions near the threshold, and documents that show it
 # Below it, in log-odds, a document is likely not to have the value, and none is suggested.
 LEAST_THRESHOLD = -1.0
 LEAST_LOGARITHM = -2.0  # the same for a text, whose score is the logarithm of its probability
-MIN_WEIGHT, DIGITS = 0.02, 3  # of the coefficients that are stored
-
-
-@dataclass(frozen=True, slots=True)
-class FieldExample:
-    """The features of the candidates of a field in one document, and which are its value."""
-
-    features: Sequence[frozenset[str]]
-    are_values: Sequence[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +103,7 @@ def read_documents(file: Path) -> Iterator[ReadDocument]:
 
 def list_examples(
     documents: Iterable[ReadDocument], types: Collection[str], field: str, kind: str
-) -> list[FieldExample]:
+) -> list[ChoiceExample]:
     """Return the examples of a field."""
     examples = []
     for document in documents:
@@ -141,7 +116,7 @@ def list_examples(
         candidates = LISTS[kind](searched)
         printed = {field: document.values[field]} if field in document.values else {}
         examples.append(
-            FieldExample(
+            ChoiceExample(
                 [each.features for each in candidates],
                 [_is_value(each, spec, printed, type_.slug) for each in candidates],
             )
@@ -156,18 +131,23 @@ def _is_value(
     return any(each.outcome is Outcome.EXACT for each in compare_values(printed, slug, (value,)))
 
 
-def fit_field(examples: Sequence[FieldExample], kind: str) -> FieldModel:
+def _fit_weights(examples: Sequence[ChoiceExample], kind: str) -> FieldModel:
+    """Return a model without a threshold."""
+    return FieldModel(kind, *regress(examples), threshold=0.0)
+
+
+def fit_field(examples: Sequence[ChoiceExample], kind: str) -> FieldModel:
     """Return the model of a field. Its threshold follows from a cross-validation."""
     ranked: list[tuple[float, bool]] = []
     for fold in range(FOLDS):
         others = [each for at, each in enumerate(examples) if at % FOLDS != fold]
-        model = _regress(others, kind)
+        model = _fit_weights(others, kind)
         for example in examples[fold::FOLDS]:
             if example.features:
                 scores = [model.score(each) for each in example.features]
                 best = int(np.argmax(scores))
                 ranked.append((scores[best], example.are_values[best]))
-    model = _regress(examples, kind)
+    model = _fit_weights(examples, kind)
     return FieldModel(
         kind, model.intercept, model.weights, _choose_threshold(ranked, LEAST_THRESHOLD)
     )
@@ -225,7 +205,7 @@ def fit_spans(examples: Sequence[SpanExample], *, is_compared: bool) -> SpanMode
 
 def _regress_spans(examples: Sequence[SpanExample], *, is_compared: bool) -> SpanModel:
     starts = [
-        FieldExample(
+        ChoiceExample(
             [each.words.features_of_start(at) for at in each.words.starts],
             [any(at == start for start, _ in each.spans) for at in each.words.starts],
         )
@@ -233,58 +213,14 @@ def _regress_spans(examples: Sequence[SpanExample], *, is_compared: bool) -> Spa
         if each.spans or not each.has_value
     ]
     ends = [
-        FieldExample(
+        ChoiceExample(
             [each.words.features_of_end(start, at) for at in each.words.ends_of(start)],
             [(start, at) in each.spans for at in each.words.ends_of(start)],
         )
         for each in examples
         for start, _ in each.spans
     ]
-    return SpanModel(_regress(starts, TEXT), _regress(ends, TEXT), 0.0, is_compared)
-
-
-def _regress(examples: Sequence[FieldExample], kind: str) -> FieldModel:
-    """Return the model under which the printed values are most probable.
-
-    The candidates of a document compete with each other, and with having no value, whose score is
-    0 (a conditional logistic regression).
-    """
-    features = [each for example in examples for each in example.features]
-    counts = Counter(each for found in features for each in found)
-    known = sorted(each for each, count in counts.items() if count >= MIN_OCCURRENCES)
-    columns = {each: at for at, each in enumerate(known, start=1)}
-    rows = [[0, *sorted(columns[each] for each in found if each in columns)] for found in features]
-    matrix = csr_matrix(
-        (
-            np.ones(sum(map(len, rows))),
-            [column for row in rows for column in row],
-            np.cumsum([0, *map(len, rows)]),
-        ),
-        shape=(len(rows), len(known) + 1),
-    )
-    documents = np.repeat(range(len(examples)), [len(each.features) for each in examples])
-    are_values = np.array([each for example in examples for each in example.are_values])
-    has_value = np.array([any(example.are_values) for example in examples])
-
-    def lose(weights: Vector) -> tuple[float, Vector]:
-        scores = np.exp(np.clip(matrix @ weights, -MAX_SCORE, MAX_SCORE))
-        all_ = np.bincount(documents, scores, len(examples)) + 1.0
-        right = np.bincount(documents, scores * are_values, len(examples))
-        right = np.where(has_value, right, 1.0)
-        slopes = scores / all_[documents]
-        slopes -= np.where(are_values, scores / right[documents], 0.0)
-        penalty = np.concatenate([[0.0], weights[1:]]) / STRENGTH
-        loss = np.log(all_ / right).sum() + weights @ penalty / 2
-        return float(loss), matrix.T @ slopes + penalty
-
-    start = np.zeros(len(known) + 1)
-    intercept, *fitted = minimize(lose, start, jac=True, method="L-BFGS-B").x
-    weights = {
-        name: round(float(weight), DIGITS)
-        for name, weight in zip(known, fitted, strict=True)
-        if abs(weight) >= MIN_WEIGHT
-    }
-    return FieldModel(kind, round(float(intercept), DIGITS), weights, 0.0)
+    return SpanModel(_fit_weights(starts, TEXT), _fit_weights(ends, TEXT), 0.0, is_compared)
 
 
 def _choose_threshold(ranked: Sequence[tuple[float, bool]], least: float) -> float:

@@ -36,6 +36,7 @@ from ingestion.rules.fields.extraction import read_fields
 from samples.layouts.markup import Typography, make_flowables
 
 TEXTS = Path(__file__).with_name("value_texts")
+DECISIONS = tuple(slug for slug, kind in TYPES.items() if kind.family == "ethics-decision")
 WORKING, UNSEEN, REAL = "working", "unseen", "real"
 ALL, PERSON = "all", "person"
 OCR_DPI = 200

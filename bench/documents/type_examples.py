@@ -25,7 +25,8 @@ from ingestion.reading.results import DocumentReading, MediaType, PageReading, T
 from ingestion.rules import ordinary_words
 from ingestion.rules.classification.classify import extract_document_features
 from ingestion.rules.classification.features import POINTS
-from ingestion.training.train import MIN_GROUPS, Example
+from ingestion.training.examples import Example
+from ingestion.training.word_coefficients import MIN_GROUPS
 from samples.layouts import LAYOUTS, OTHER, OTHER_LAYOUTS, make_specimen
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "real"

@@ -20,7 +20,9 @@ def fit(
     so they cannot determine the probability from which a type is certain. The same examples in the
     same order give the same bytes.
     """
-    from ingestion.training.train import Example, train  # noqa: PLC0415 - imports large libraries
+    # These import large libraries.
+    from ingestion.training.examples import Example  # noqa: PLC0415
+    from ingestion.training.train import train  # noqa: PLC0415
 
     found = [
         Example(extract_document_features(reading), kind, site) for reading, kind, site in examples

@@ -2,49 +2,38 @@
 
 The result depends on the examples and their order only: nothing is drawn at random.
 
-The first step is a multinomial logistic regression over the words and the layout, with a penalty on
-the squares of the coefficients. With a base model, the penalty is on the differences from its
-coefficients, so that few examples change little. The second step fits the weights of landmarks and
-words, with predictions for examples that the first step was not trained with: the examples are
-divided into folds, and all examples of a group (an institution, or a family of layouts) are in one
-fold. The threshold is set with the same predictions.
+The first step is a regression over the words and the layout (`word_coefficients`). The second step
+fits the weights of landmarks and words, with predictions for examples that the first step was not
+trained with: the examples are divided into folds, and all examples of a group (an institution, or a
+family of layouts) are in one fold. The threshold is set with the same predictions.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
 from sklearn.model_selection import GroupKFold
 
-from ingestion.rules.classification.features import BODY, HEADING, LAYOUT, POINTS, Features
+from ingestion.rules.classification.features import POINTS
 from ingestion.rules.classification.type_model import (
     MODEL_FORMAT,
     NO_TYPE,
     Model,
     find_leader,
-    scale_features,
 )
+from ingestion.training.examples import Example, Numbers, weigh_examples
+from ingestion.training.word_coefficients import WordCoefficients, fit_words
 
-Numbers = NDArray[np.float64]
-
-MIN_GROUPS = 3  # of examples in which a word has to occur to be a feature
 MIN_TYPE_GROUPS = 3  # a type with examples of fewer groups is left to its landmarks
-MAX_FEATURES = 1500  # words; those that distinguish the types most are kept
 FOLDS = 8
-PENALTY = 0.1  # of the squares of the coefficients
 MAX_LOG_ODDS_OF_WORDS = 6.0
 MIN_THRESHOLD = 0.97  # probability; with less, a type is never recognised
 THRESHOLD_MARGIN = 0.5  # log-odds by which the threshold lies above the most probable wrong type
 DIGITS = 3  # after the point, of the coefficients that are stored
 THRESHOLD_DIGITS = 6
-MAX_ITERATIONS = 200
-MIN_PROGRESS = 1e-5  # share of the loss by which a further iteration has to reduce it
 
 
 class Weights(NamedTuple):
@@ -60,33 +49,6 @@ class Weights(NamedTuple):
 # written by people who had seen the examples, and look better on them than on other documents.
 EXPECTED_WEIGHTS = Weights(0.9, 1.0, -4.5)
 WEIGHT_DEVIATIONS = Weights(0.2, 0.1, 1.0)
-
-
-class Example(NamedTuple):
-    """A document whose type is known."""
-
-    features: Features
-    type: str  # the id of its type; "" if it has none of the types
-    group: str  # an institution or a family of layouts; examples of a group resemble each other
-    also_right: Collection[str] = ()  # other types that are right for the document too
-    # Whether only the coefficients of words are fitted with it. A renewal may be written like an
-    # approval, and a threshold above all such examples would recognise nothing.
-    only_words: bool = False
-
-    @property
-    def right_types(self) -> frozenset[str]:
-        """Return the types that are right, or only NO_TYPE."""
-        return frozenset((self.type, *self.also_right))
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The coefficients of the first step, by feature (rows) and class (columns)."""
-
-    classes: tuple[str, ...]
-    vocabulary: tuple[str, ...]
-    coefficients: Numbers
-    intercepts: Numbers
 
 
 def train(
@@ -106,7 +68,7 @@ def train(
     """
     examples = _leave_out_rare_types(examples, base)
     _check_examples(examples)
-    words = _fit_words(examples, base, excluded_words)
+    words = fit_words(examples, base, excluded_words)
     if base:
         kept = Weights(base.log_odds_per_point, base.weight_of_words, base.log_odds_of_any_type)
         return _to_json(words, kept, base.threshold, name, examples)
@@ -170,7 +132,7 @@ def _check_examples(examples: Sequence[Example]) -> None:
 
 
 def _to_json(
-    words: _Words,
+    words: WordCoefficients,
     weights: Weights,
     threshold: float,
     name: str,
@@ -207,148 +169,11 @@ def _fit_unseen(
     folds = GroupKFold(n_splits=min(FOLDS, len(set(groups))))
     log_odds: list[dict[str, float]] = [{} for _ in examples]
     for training, test in folds.split(groups, groups=groups):
-        words = _fit_words([examples[each] for each in training], None, excluded_words)
+        words = fit_words([examples[each] for each in training], None, excluded_words)
         model = Model.from_json(_to_json(words, EXPECTED_WEIGHTS, MIN_THRESHOLD, "", examples))
         for each in test:
             log_odds[each] = model.log_odds_of_words(examples[each].features)
     return log_odds
-
-
-def _fit_words(
-    examples: Sequence[Example], base: Model | None, excluded_words: Collection[str]
-) -> _Words:
-    """Return the first step. Words that distinguish the types little are dropped, then refitted."""
-    base_features = tuple(base.coefficients) if base else ()
-    vocabulary = _find_vocabulary(examples, base_features, excluded_words)
-    words = _fit_coefficients(examples, vocabulary, base)
-    optional = len(vocabulary) - len(base_features)
-    if optional <= MAX_FEATURES:
-        return words
-    spread = np.ptp(words.coefficients, axis=1)
-    kept = sorted(
-        range(len(vocabulary)),
-        key=lambda row: (
-            vocabulary[row] not in base_features and not vocabulary[row].startswith(LAYOUT),
-            -spread[row],
-            row,
-        ),
-    )[: len(base_features) + MAX_FEATURES]
-    return _fit_coefficients(examples, [vocabulary[row] for row in sorted(kept)], base)
-
-
-def _find_vocabulary(
-    examples: Sequence[Example], base_features: Collection[str], excluded_words: Collection[str]
-) -> list[str]:
-    """Return the features of the layout, and the words that enough groups have, in order."""
-    groups: dict[str, set[str]] = defaultdict(set)
-    for example in examples:
-        for feature in example.features:
-            prefix, _, word = feature.partition(":")
-            is_word = f"{prefix}:" in {HEADING, BODY} and word not in excluded_words
-            if is_word or f"{prefix}:" == LAYOUT:
-                groups[feature].add(example.group)
-    found = {
-        feature
-        for feature, having in groups.items()
-        if len(having) >= MIN_GROUPS or feature.startswith(LAYOUT)
-    }
-    return sorted(found | set(base_features))
-
-
-def _fit_coefficients(
-    examples: Sequence[Example], vocabulary: Sequence[str], base: Model | None
-) -> _Words:
-    """Return the coefficients that minimise the weighted log loss and the penalty."""
-    known_types = {example.type for example in examples} | set(base.classes if base else ())
-    classes = (NO_TYPE, *sorted(known_types - {NO_TYPE}))
-    rows = {feature: row for row, feature in enumerate(vocabulary)}
-    columns = {slug: column for column, slug in enumerate(classes)}
-    prior = _prior(rows, columns, base)
-    loss = _Loss(
-        values=_to_matrix(examples, rows),
-        right=np.array([columns[example.type] for example in examples]),
-        weights=_weigh(examples),
-        prior=prior,
-    )
-    options = {"maxiter": MAX_ITERATIONS, "ftol": MIN_PROGRESS}
-    found = minimize(loss, prior.ravel(), jac=True, method="L-BFGS-B", options=options).x
-    found = found.reshape(prior.shape)
-    return _Words(classes, tuple(vocabulary), found[:-1], found[-1])
-
-
-@dataclass(frozen=True, slots=True)
-class _Loss:
-    """The function that the first step minimises.
-
-    Its argument has the coefficients of all features and, in the last row, the intercepts.
-    """
-
-    values: csr_matrix  # of the features, by example (rows)
-    right: NDArray[np.int64]  # the column of the type of each example
-    weights: Numbers  # of the examples
-    prior: Numbers  # the coefficients without any example
-
-    def __call__(self, flat: Numbers) -> tuple[float, Numbers]:
-        """Return the loss of some coefficients, and its gradient."""
-        coefficients = flat.reshape(self.prior.shape)
-        examples = np.arange(len(self.right))
-        scores = self.values @ coefficients[:-1] + coefficients[-1]
-        scores -= scores.max(axis=1, keepdims=True)  # avoids an overflow
-        shares = np.exp(scores)
-        totals = shares.sum(axis=1)
-        losses = np.log(totals) - scores[examples, self.right]
-        away = coefficients - self.prior
-        error = shares / totals[:, None] * self.weights[:, None]
-        error[examples, self.right] -= self.weights
-        gradient = np.vstack([self.values.T @ error, error.sum(axis=0)]) + PENALTY * away
-        loss = (self.weights * losses).sum() + PENALTY / 2 * (away**2).sum()
-        return float(loss), gradient.ravel()
-
-
-def _to_matrix(examples: Sequence[Example], rows: Mapping[str, int]) -> csr_matrix:
-    """Return a sparse matrix with a row for each example and a column for each feature."""
-    cells = [
-        (number, rows[feature], value)
-        for number, example in enumerate(examples)
-        for feature, value in scale_features(example.features, rows)
-    ]
-    numbers, features, values = zip(*cells, strict=True) if cells else ((), (), ())
-    return csr_matrix((values, (numbers, features)), shape=(len(examples), len(rows)))
-
-
-def _weigh(examples: Sequence[Example]) -> Numbers:
-    """Return the weights of the examples.
-
-    The examples of a type from one group resemble each other, so that n of them count as the root
-    of n. Between a type with many examples and one with few, the difference is reduced to its root.
-    """
-    by_group = Counter((example.group, example.type) for example in examples)
-    weights = [by_group[example.group, example.type] ** -0.5 for example in examples]
-    by_type: dict[str, float] = defaultdict(float)
-    for example, weight in zip(examples, weights, strict=True):
-        by_type[example.type] += weight
-    mean = sum(by_type.values()) / len(by_type)
-    return np.array(
-        [
-            weight * (mean / by_type[example.type]) ** 0.5
-            for example, weight in zip(examples, weights, strict=True)
-        ]
-    )
-
-
-def _prior(rows: Mapping[str, int], columns: Mapping[str, int], base: Model | None) -> Numbers:
-    """Return the coefficients and, in the last row, the intercepts of the base model.
-
-    A feature that it does not have begins at 0, and a type that it does not have begins as if it
-    were no type.
-    """
-    prior = np.zeros((len(rows) + 1, len(columns)))
-    if base:
-        from_base = [base.classes.index(slug if slug in base.classes else "") for slug in columns]
-        prior[-1] = [base.intercepts[column] for column in from_base]
-        for feature, coefficients in base.coefficients.items():
-            prior[rows[feature]] = [coefficients[column] for column in from_base]
-    return prior
 
 
 def _set_weights_and_threshold(
@@ -372,7 +197,7 @@ def _fit_weights(examples: Sequence[Example], unseen: Sequence[Mapping[str, floa
         [[slug in example.right_types for slug in (NO_TYPE, *slugs)] for example in examples]
     )
     expected, deviations = np.array(EXPECTED_WEIGHTS), np.array(WEIGHT_DEVIATIONS)
-    importance = _weigh(examples)
+    importance = weigh_examples(examples)
 
     def loss(weights: Numbers) -> float:
         scores = weights[0] * points + weights[1] * words + weights[2]

@@ -184,9 +184,9 @@ class Suggestions:
         ranked = self._rank(spec, others)
         is_value = _make_test(spec, value)
         own = next((score for score, each in ranked if is_value(each)), None)  # the best one
-        if own is None and spec.kind == "number" and self._is_of_other_field(value, others):
-            # A number is the value of one field only.
-            return value if value.is_sure else self._suggest(spec, others) or value
+        number = fold_number(value.value) if spec.kind == "number" and not value.is_sure else None
+        if own is None and number in {fold_number(other.value) for other in others.values()}:
+            return self._suggest(spec, others) or value  # a number is that of one field only
         is_of_one_text = value.readings and not value.is_unconfirmed and value.day is None
         if own is None or is_of_one_text:  # only the order of day and month is in doubt
             return value
@@ -225,11 +225,6 @@ class Suggestions:
         if kind not in self._candidates:
             self._candidates[kind] = LISTS[kind](self._document)
         return self._candidates[kind]
-
-    @staticmethod
-    def _is_of_other_field(value: FieldValue, others: Mapping[str, FieldValue]) -> bool:
-        own = fold_number(value.value)
-        return any(fold_number(other.value) == own for other in others.values())
 
     def _make_filter(
         self, spec: FieldSpec, values: Mapping[str, FieldValue]

@@ -6,7 +6,9 @@ from math import isclose
 import pytest
 
 from ingestion.rules.classification.type_model import Model, ModelError, compute_probabilities
-from ingestion.training.train import MIN_GROUPS, Example, train
+from ingestion.training.examples import Example
+from ingestion.training.train import train
+from ingestion.training.word_coefficients import MIN_GROUPS
 
 APPROVAL = ("committee", "approved", "dear")
 CONSENT = ("you", "voluntary", "participation")
